@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what the tests run against, when it is missing: redis-server, PostgreSQL, PgBouncer and Chromium. Debian and Ubuntu only;
+# Installs what the tests run against, when it is missing: redis-server, PostgreSQL, PgBouncer, MariaDB and Chromium. Debian and Ubuntu only;
 # elsewhere it says what to install. The tests start private copies on free ports; a service of the system is neither needed nor touched.
 set -eu
 
@@ -11,6 +11,7 @@ missing=''
 has redis-server || missing="$missing redis-server"
 { has postgres && has initdb; } || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
 { has pgbouncer || [ -x /usr/sbin/pgbouncer ]; } || missing="$missing pgbouncer"
+has mariadbd || [ -x /usr/sbin/mariadbd ] || missing="$missing mariadb-server"
 has chromium || has chromium-browser || has google-chrome || missing="$missing chromium"
 missing="${missing# }"
 
@@ -19,11 +20,11 @@ if [ -z "$missing" ]; then
 fi
 
 if ! has apt-get; then
-  echo "The tests need redis-server (6.2 or newer), PostgreSQL (14 or newer: postgres, initdb), pgbouncer and chromium in PATH." >&2
+  echo "The tests need redis-server (6.2 or newer), PostgreSQL (14 or newer: postgres, initdb), pgbouncer, mariadbd and chromium in PATH." >&2
   echo "Install what is missing ($missing) and run again:" >&2
   case "$(uname -s)" in
-    Darwin) echo "  brew install redis postgresql pgbouncer && brew install --cask chromium" >&2 ;;
-    *) echo "  dnf install redis postgresql-server pgbouncer chromium, or apk add redis postgresql pgbouncer chromium" >&2 ;;
+    Darwin) echo "  brew install redis postgresql pgbouncer mariadb && brew install --cask chromium" >&2 ;;
+    *) echo "  dnf install redis postgresql-server pgbouncer mariadb-server chromium, or apk add redis postgresql pgbouncer mariadb chromium" >&2 ;;
   esac
   exit 1
 fi

@@ -39,7 +39,7 @@ export const NEEDS_PROCESSES = [
   'test/run/reparse/reparse.test.ts',
   'test/run/workers/{drain-watch,start-workers,supervise,worker-process}.test.ts',
   'test/scripts/release.test.ts',
-  'test/store/{blob-index,corpus,incremental-export,sql-export}.test.ts',
+  'test/store/{blob-index,corpus,incremental-export,mysql-export,sql-export}.test.ts',
   'test/store/postgres/*.test.ts',
   'test/store/s3/*.test.ts',
   'test/support/{postgres-server,redis-server,tcp-proxy}.test.ts',

@@ -25,6 +25,7 @@ export function exportCommand(program: Command): void {
         'csv',
         'parquet',
         'sql',
+        'mysql',
         'warc',
       ]),
     )

@@ -8,6 +8,7 @@ const ENDINGS: Readonly<Record<string, ExportFormat | 'warc'>> = {
   '.csv': 'csv',
   '.parquet': 'parquet',
   '.sql': 'sql',
+  '.mysql': 'mysql',
   '.warc': 'warc',
 }
 
@@ -18,7 +19,7 @@ export function formatFor(out: string | undefined, asked: ExportFormat | 'warc' 
     asked ?? (out === undefined ? 'jsonl' : ENDINGS[extname(packed ? out.slice(0, -3) : out).toLowerCase()])
   if (format === undefined) {
     throw new ShoalError('usage', `${out}: unknown format: the file name has no known extension`, {
-      hint: 'Use .jsonl, .csv, .parquet, .sql or .warc (optionally with .gz), or pass --format.',
+      hint: 'Use .jsonl, .csv, .parquet, .sql, .mysql or .warc (optionally with .gz), or pass --format.',
     })
   }
   if (packed && format === 'parquet') {

@@ -85,7 +85,13 @@ async function piecesOf(format: ExportFormat, source: Source): Promise<AsyncIter
     case 'csv':
       return inChunks((await import('./csv.js')).csvLines(source))
     case 'sql':
-      return inChunks((await import('./sql.js')).sqlStatements(source))
+    case 'mysql': {
+      const [{ sqlStatements }, { MYSQL, STANDARD }] = await Promise.all([
+        import('./sql.js'),
+        import('./sql-dialects.js'),
+      ])
+      return inChunks(sqlStatements(source, format === 'mysql' ? MYSQL : STANDARD))
+    }
     case 'parquet':
       return (await import('./parquet.js')).parquetBytes(source)
   }

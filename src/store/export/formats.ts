@@ -1,6 +1,6 @@
 import type { StoredRecord } from '../record-store.js'
 
-export type ExportFormat = 'jsonl' | 'csv' | 'parquet' | 'sql'
+export type ExportFormat = 'jsonl' | 'csv' | 'parquet' | 'sql' | 'mysql'
 
 export interface ExportResult {
   readonly rows: number

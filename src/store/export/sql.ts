@@ -1,21 +1,13 @@
+import { createHash } from 'node:crypto'
 import type { ColumnType } from '../kind-views.js'
 import type { StoredRecord } from '../record-store.js'
 import { columnNames, otherTableName, quotedName, quotedText, tableName } from '../sql-names.js'
-import { columnName, columnValue, FieldColumns, fieldsOf, isoTime, STORE_COLUMNS } from './columns.js'
+import { columnName, columnValue, FieldColumns, fieldsOf, STORE_COLUMNS } from './columns.js'
 import type { Source } from './formats.js'
+import type { SqlDialect } from './sql-dialects.js'
 
-/** SQLite takes statements up to a million bytes and a table up to 2,000 columns; Postgres 1,600. */
+/** SQLite takes statements up to a million bytes. */
 const STATEMENT_CHARS = 64 * 1024
-const MOST_FIELDS = 1500
-
-const SQL_TYPES: Readonly<Record<ColumnType, string>> = {
-  text: 'TEXT',
-  integer: 'BIGINT',
-  number: 'DOUBLE PRECISION',
-  boolean: 'BOOLEAN',
-  timestamp: 'TIMESTAMP WITH TIME ZONE',
-  json: 'TEXT',
-}
 
 const IDENTITY = ['_spider', '_site', '_kind', '_key']
 
@@ -26,20 +18,21 @@ interface Table {
 }
 
 /**
- * One table for each kind of each spider, then its rows, in one transaction, in words that Postgres and SQLite both understand. Loading
- * a file twice, or a later one over it, leaves one row for each record.
+ * One table for each kind of each spider, then its rows, in one transaction. Loading a file twice, or a later one over it, leaves one row for each
+ * record.
  */
-export async function* sqlStatements({ records, preview, tally }: Source): AsyncGenerator<string> {
+export async function* sqlStatements({ records, preview, tally }: Source, dialect: SqlDialect): AsyncGenerator<string> {
   const kinds = new Map<string, { spider: string; kind: string; fields: FieldColumns }>()
   for await (const { spider, kind, data } of preview()) {
     const id = JSON.stringify([spider, kind])
-    const known = kinds.get(id) ?? { spider, kind, fields: new FieldColumns(MOST_FIELDS) }
+    const known = kinds.get(id) ?? { spider, kind, fields: new FieldColumns(dialect.mostFields) }
     kinds.set(id, known)
     known.fields.learn(data)
   }
-  const tables = tablesOf(kinds)
-  yield 'BEGIN;\n'
+  const tables = tablesOf(kinds, dialect)
+  yield dialect.start
   for (const { create } of tables.values()) yield create
+  yield dialect.afterTables
 
   for await (const record of records()) {
     const table = tables.get(JSON.stringify([record.spider, record.kind]))
@@ -47,7 +40,7 @@ export async function* sqlStatements({ records, preview, tally }: Source): Async
       tally.leftOut += 1
       continue
     }
-    const { row, leftOut } = rowOf(record, table)
+    const { row, leftOut } = rowOf(record, table, dialect)
     tally.rows += 1
     tally.leftOut += leftOut
     if (!table.pending.takes(record)) yield table.pending.ended()
@@ -59,6 +52,7 @@ export async function* sqlStatements({ records, preview, tally }: Source): Async
 
 function tablesOf(
   kinds: ReadonlyMap<string, { spider: string; kind: string; fields: FieldColumns }>,
+  dialect: SqlDialect,
 ): Map<string, Table> {
   const taken = new Set<string>()
   const tables = new Map<string, Table>()
@@ -66,48 +60,61 @@ function tablesOf(
     const wanted = tableName(spider, kind)
     const name = taken.has(wanted) ? otherTableName(spider, kind) : wanted
     taken.add(name)
-    tables.set(id, tableOf(name, fields))
+    tables.set(id, tableOf(name, fields, dialect))
   }
   return tables
 }
 
-function tableOf(name: string, fields: FieldColumns): Table {
-  const own = fields.columns().map(({ field, type }) => ({ name: columnName(field), field, type }))
+function tableOf(name: string, fields: FieldColumns, dialect: SqlDialect): Table {
+  const own = fields.columns().map(({ field, type }) => ({ name: dialect.columnName(columnName(field)), field, type }))
   const store = STORE_COLUMNS.map(({ sqlName, type }) => ({ name: sqlName, type }))
+  const { idColumn } = dialect
+  const reserved = idColumn === null ? [] : ['_id']
   // The store's own columns keep their names whatever the fields are called.
-  const names = columnNames([...store, ...own].map((column) => column.name)).map(quotedName)
-  const types = [...store, ...own].map(({ type }) => SQL_TYPES[type])
+  const names = columnNames([...reserved, ...[...store, ...own].map((column) => column.name)])
+    .slice(reserved.length)
+    .map(quotedName)
+  const types = [...store, ...own].map(({ type }) => dialect.types[type])
   const required = (place: number) => (place < store.length ? ' NOT NULL' : '')
   const columns = names.map((column, place) => `  ${column} ${types[place]}${required(place)},\n`)
-  const key = IDENTITY.map(quotedName).join(', ')
-  const updates = names.filter((_, place) => !IDENTITY.includes(store[place]?.name ?? ''))
-  const insert = `INSERT INTO ${quotedName(name)} (${names.join(', ')}) VALUES\n`
-  const upsert = `\nON CONFLICT (${key}) DO UPDATE SET ${updates.map((column) => `${column} = excluded.${column}`).join(', ')};\n`
+  if (idColumn !== null) columns.unshift(`  ${idColumn.name} ${idColumn.type} NOT NULL,\n`)
+  const identity = IDENTITY.map(quotedName)
+  const key = idColumn === null ? identity : [idColumn.name]
+  const written = idColumn === null ? names : [idColumn.name, ...names]
+  const updated = names.filter((_, place) => !IDENTITY.includes(store[place]?.name ?? ''))
+  const insert = `INSERT INTO ${quotedName(name)} (${written.join(', ')}) VALUES\n`
   return {
-    create: `CREATE TABLE IF NOT EXISTS ${quotedName(name)} (\n${columns.join('')}  PRIMARY KEY (${key})\n);\n`,
+    create: `CREATE TABLE IF NOT EXISTS ${quotedName(name)} (\n${columns.join('')}  PRIMARY KEY (${key.join(', ')})\n)${dialect.tableOptions};\n`,
     places: new Map(own.map(({ field, type }, place) => [field, { place: store.length + place, type }])),
-    pending: new Insert(insert, upsert),
+    pending: new Insert(insert, `\n${dialect.upsert(key, updated)};\n`),
   }
 }
 
-function rowOf(record: StoredRecord, { places }: Table): { row: string; leftOut: number } {
-  const cells: string[] = STORE_COLUMNS.map(({ value, type }) => literal(value(record), type))
+function rowOf(record: StoredRecord, { places }: Table, dialect: SqlDialect): { row: string; leftOut: number } {
+  const cells: string[] = STORE_COLUMNS.map(({ value, type }) => literal(value(record), type, dialect))
   const row = [...cells, ...new Array<string>(places.size).fill('NULL')]
   let leftOut = 0
   for (const [field, value] of Object.entries(fieldsOf(record.data))) {
     const column = places.get(field)
     const held = column === undefined ? undefined : columnValue(value, column.type)
     if (column === undefined || held === undefined) leftOut += 1
-    else row[column.place] = literal(held, column.type)
+    else row[column.place] = literal(held, column.type, dialect)
   }
+  if (dialect.idColumn !== null) row.unshift(quotedText(hashOf(record)))
   return { row: `(${row.join(', ')})`, leftOut }
 }
 
-function literal(value: string | number | boolean | null, type: ColumnType): string {
+function hashOf({ spider, site, kind, key }: StoredRecord): string {
+  return createHash('sha256')
+    .update(JSON.stringify([spider, site, kind, key]))
+    .digest('hex')
+}
+
+function literal(value: string | number | boolean | null, type: ColumnType, dialect: SqlDialect): string {
   if (value === null) return 'NULL'
-  if (typeof value === 'string') return quotedText(value)
+  if (typeof value === 'string') return dialect.text(value)
   if (typeof value === 'boolean') return value ? 'TRUE' : 'FALSE'
-  return type === 'timestamp' ? quotedText(isoTime(value)) : String(value)
+  return type === 'timestamp' ? dialect.time(value) : String(value)
 }
 
 /** Rows of one table in one statement, none twice: Postgres refuses to change the same row again. */
