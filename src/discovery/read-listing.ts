@@ -1,4 +1,5 @@
-import { TextDecoder } from 'node:util'
+import { encodingInXml } from '../fetch/declared-encoding.js'
+import { createDecoder } from '../fetch/encodings.js'
 import { createListingParser, type Listed } from './listing-parser.js'
 import type { Spool } from './spool.js'
 import { unpack } from './unpack.js'
@@ -14,9 +15,9 @@ export interface ListingFile {
 /** The entries of the file, in batches as they are parsed; only a piece of the file is in memory at a time. */
 export async function* readListing(file: ListingFile): AsyncGenerator<readonly Listed[]> {
   const parser = createListingParser(file.url)
-  let decoder: TextDecoder | null = null
+  let decoder: ReturnType<typeof createDecoder> | null = null
   for await (const piece of unpack(file.spool.read(), file.contentEncoding)) {
-    decoder ??= new TextDecoder(charsetOf(piece))
+    decoder ??= createDecoder(charsetOf(piece))
     const listed = parser.write(decoder.decode(piece, { stream: true }))
     if (listed.length > 0) yield listed
   }
@@ -24,18 +25,13 @@ export async function* readListing(file: ListingFile): AsyncGenerator<readonly L
   if (last.length > 0) yield last
 }
 
-const SNIFFED_BYTES = 200
+const SPACE = 0x20
 
 /** From the byte order mark or the XML declaration; otherwise UTF-8, as the protocol requires. */
 function charsetOf(start: Buffer): string {
   if (start[0] === 0xff && start[1] === 0xfe) return 'utf-16le'
   if (start[0] === 0xfe && start[1] === 0xff) return 'utf-16be'
-  const declared = /^\s*<\?xml[^>]*encoding\s*=\s*["']([\w.:-]+)["']/.exec(
-    start.subarray(0, SNIFFED_BYTES).toString('latin1'),
-  )?.[1]
-  try {
-    return new TextDecoder(declared ?? 'utf-8').encoding
-  } catch {
-    return 'utf-8'
-  }
+  // Generators leave blank lines before the declaration.
+  const first = start.findIndex((byte) => byte > SPACE)
+  return encodingInXml(start.subarray(Math.max(first, 0))) ?? 'utf-8'
 }

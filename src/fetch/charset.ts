@@ -1,5 +1,9 @@
 import { isAscii, isUtf8 } from 'node:buffer'
-import sniff from 'html-encoding-sniffer'
+import { readContentType } from './content-type.js'
+import { encodingInHtml, encodingInXml } from './declared-encoding.js'
+import { decodeAs, encodingNamed } from './encodings.js'
+import type { FetchResponse } from './fetcher.js'
+import { isHtml, isXml, mediaTypeOf } from './media-type.js'
 
 export interface DecodedText {
   readonly text: string
@@ -9,47 +13,50 @@ export interface DecodedText {
   readonly replaced: number
 }
 
-const ESCAPE = 0x1b
-
 /**
- * Bytes to text. For HTML: BOM, then the header, then the meta element; for everything else BOM, then the header. Without any of these, or if the
- * label is unknown (UTF-7, typos): UTF-8 if the bytes are valid UTF-8, otherwise windows-1252 for HTML as in browsers, and UTF-8 with replacements
- * for the rest. Never throws.
+ * Bytes to text, as browsers do it. The encoding is that of the BOM, otherwise of the header, otherwise the one that the document declares (HTML: meta
+ * element or XML declaration; XML: its declaration). Without any of these, or if the label is unknown (UTF-7, typos): for HTML and plain text UTF-8 if the
+ * bytes are valid UTF-8 and windows-1252 otherwise, and UTF-8 with replacements for the rest. Never throws.
  */
-export function decodeText(body: Uint8Array, contentType: string | undefined): DecodedText {
-  const { label, html } = readContentType(contentType ?? '')
+export function decodeText({ headers, body }: Pick<FetchResponse, 'headers' | 'body'>): DecodedText {
   const buffer = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-  // ASCII means the same in UTF-8 and in every encoding that a meta element can name, except those that shift by ESC.
-  if ((label === '' || label === 'utf-8') && isAscii(body) && !(label === '' && html && buffer.includes(ESCAPE)))
-    return { text: buffer.toString('latin1'), encoding: 'UTF-8', replaced: 0 }
-  const encoding = encodingOf(body, label, html)
-  const text = decode(body, buffer, encoding)
+  const encoding = encodingOf(headers, buffer)
+  const text = decode(buffer, encoding)
   return { text, encoding, replaced: countReplaced(text) }
 }
 
-function encodingOf(body: Uint8Array, label: string, html: boolean): string {
+function encodingOf(headers: FetchResponse['headers'], buffer: Buffer): string {
+  const { charset } = readContentType(headers['content-type'])
   // Only a BOM of UTF-16 overrides the header.
-  if (label === 'utf-8' && (body[0] ?? 0) < 0xfe) return 'UTF-8'
-  const defaultEncoding = html && !isUtf8(body) ? 'windows-1252' : 'UTF-8'
-  return sniff(body, {
-    xml: !html,
-    defaultEncoding,
-    ...(label === '' ? {} : { transportLayerEncodingLabel: label }),
-  })
+  if (charset === 'utf-8' && (buffer[0] ?? 0) < 0xfe) return 'UTF-8'
+  const certain = encodingOfBom(buffer) ?? encodingNamed(charset)
+  if (certain !== null) return certain
+  const type = mediaTypeOf({ headers, body: buffer })
+  if (isXml(type)) return encodingInXml(buffer) ?? 'UTF-8'
+  const declared = isHtml(type) ? encodingInHtml(buffer) : null
+  if (declared !== null) return declared
+  if (!type.startsWith('text/')) return 'UTF-8'
+  // For bytes that are ASCII it makes no difference, except to the links: browsers encode their queries in windows-1252.
+  return isUtf8(buffer) && !isAscii(buffer) ? 'UTF-8' : 'windows-1252'
 }
 
-function decode(body: Uint8Array, buffer: Buffer, encoding: string): string {
+function encodingOfBom(buffer: Buffer): string | null {
+  if (buffer[0] === 0xef && buffer[1] === 0xbb && buffer[2] === 0xbf) return 'UTF-8'
+  if (buffer[0] === 0xff && buffer[1] === 0xfe) return 'UTF-16LE'
+  if (buffer[0] === 0xfe && buffer[1] === 0xff) return 'UTF-16BE'
+  return null
+}
+
+/** In which ASCII bytes may mean something else. */
+const NOT_ASCII: ReadonlySet<string> = new Set(['UTF-16LE', 'UTF-16BE', 'ISO-2022-JP', 'replacement'])
+
+function decode(buffer: Buffer, encoding: string): string {
+  if (!NOT_ASCII.has(encoding) && isAscii(buffer)) return buffer.toString('latin1')
   if (encoding === 'UTF-8') {
     const text = decodeUtf8(buffer)
     return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
   }
-  if (encoding === 'windows-1252') return decodeWindows1252(buffer)
-  try {
-    return new TextDecoder(encoding).decode(body)
-  } catch {
-    // 'replacement' and whatever this Node was built without.
-    return buffer.toString('utf8')
-  }
+  return encoding === 'windows-1252' ? decodeWindows1252(buffer) : decodeAs(encoding, buffer)
 }
 
 const BLOCK = 512
@@ -89,28 +96,4 @@ function countReplaced(text: string): number {
   let count = 0
   for (let at = text.indexOf('\ufffd'); at >= 0; at = text.indexOf('\ufffd', at + 1)) count++
   return count
-}
-
-interface ContentType {
-  /** Lower case; empty if the header names none. */
-  readonly label: string
-  readonly html: boolean
-}
-
-// A crawl sees very few different headers, mostly the same one again.
-let lastHeader = ''
-let lastRead: ContentType = { label: '', html: true }
-
-function readContentType(header: string): ContentType {
-  if (header === lastHeader) return lastRead
-  const label = /;\s*charset\s*=\s*["']?([^\s;"']+)/i.exec(header)?.[1]?.toLowerCase() ?? ''
-  const type = mediaType(header)
-  lastHeader = header
-  lastRead = { label: label === 'utf8' ? 'utf-8' : label, html: type === '' || type.includes('html') }
-  return lastRead
-}
-
-/** `text/html` of `Text/HTML; charset=utf-8`. */
-export function mediaType(contentType: string): string {
-  return (contentType.split(';', 1)[0] ?? '').trim().toLowerCase()
 }

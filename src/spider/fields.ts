@@ -8,7 +8,8 @@
  * misnested; otherwise on the tree of a spec-compliant parser, with the same results.
  */
 import { ShoalError } from '../errors.js'
-import { mediaType } from '../fetch/charset.js'
+import { isHtml, isXml, mediaTypeOf } from '../fetch/media-type.js'
+import { encodeQuery } from '../url/encode-query.js'
 import type { Json } from '../url/link.js'
 import { CONVERSIONS, type Conversion, collapse, convert } from './convert.js'
 import { resolveBase } from './html/base-url.js'
@@ -53,7 +54,7 @@ export interface Harvester {
 }
 
 export interface Found {
-  /** Per link rule: the `href`s as they are on the page, in document order, with repetitions. */
+  /** Per link rule: the `href`s as they are on the page, in document order, with repetitions; queries in the page's encoding. */
   readonly links: readonly (readonly string[])[]
   /** Fields that were found; the others are left out, so that the schema reports them. */
   readonly fields: Readonly<Record<string, Json>>
@@ -94,18 +95,27 @@ export function compileHarvest(rules: {
   return {
     pages: extractor.pages,
     run(page) {
-      const type = mediaType(page.headers['content-type'] ?? '')
-      const found = asksHtml && mayBeHtml(type) ? extractor.run(page.text, type) : nothing
-      const baseHref = found[base]?.[0] ?? null
+      const type = mediaTypeOf(page)
+      const found = asksHtml && hasTags(type) ? extractor.run(page.text, type) : nothing
+      const baseHref = encoded(found[base]?.[0] ?? null, page)
       return {
-        links: found.slice(0, links.length),
+        links: encodedLinks(found.slice(0, links.length), page),
         fields: readFields(fields, found, page, baseHref),
         base: baseHref,
         nofollow: (found[robots] ?? []).some((content) => /\b(?:nofollow|none)\b/i.test(content)),
-        refresh: readRefresh(found[refresh]?.[0]),
+        refresh: encoded(readRefresh(found[refresh]?.[0]), page),
       }
     },
   }
+}
+
+function encodedLinks(links: Found['links'], page: Page): Found['links'] {
+  if (links.length === 0 || page.encoding === 'UTF-8') return links
+  return links.map((hrefs) => hrefs.map((href) => encodeQuery(href, page)))
+}
+
+function encoded(href: string | null, page: Page): string | null {
+  return href === null ? null : encodeQuery(href, page)
 }
 
 function linkRule(rule: LinkRule): Rule {
@@ -200,7 +210,8 @@ function readOne(field: Field, raw: Json | undefined, page: Page, baseHref: stri
     text = match[1] ?? match[0]
   }
   if (typeof raw === 'number' && field.as === 'number' && field.pattern === null) return raw
-  return convert(text, field.as ?? 'text', field.as === 'url' ? resolveBase(baseHref, page.url) : page.url)
+  if (field.as === 'url') return convert(encodeQuery(text, page), 'url', resolveBase(baseHref, page.url))
+  return convert(text, field.as ?? 'text', page.url)
 }
 
 /** `5; url='/next'` → `/next`; a refresh of the page itself is not a link. */
@@ -211,7 +222,7 @@ function readRefresh(content: string | undefined): string | null {
   return target === '' ? null : target
 }
 
-/** An image or a JSON file has no tags to scan for. */
-function mayBeHtml(type: string): boolean {
-  return type === '' || type.startsWith('text/') || type.includes('html') || type.includes('xml')
+/** Text, an image or a JSON file has no tags to scan for. */
+function hasTags(type: string): boolean {
+  return isHtml(type) || isXml(type)
 }

@@ -1,6 +1,7 @@
 import type { CheerioAPI } from 'cheerio'
 import { ShoalError } from '../errors.js'
-import { decodeText, mediaType } from '../fetch/charset.js'
+import { type DecodedText, decodeText } from '../fetch/charset.js'
+import { mediaTypeOf } from '../fetch/media-type.js'
 import { mayLoseDigits, parseLossless } from '../json/lossless.js'
 import { textOf } from '../thrown.js'
 import type { Json } from '../url/link.js'
@@ -23,6 +24,8 @@ export interface Page<Data = unknown> {
   readonly body: Uint8Array
   /** The body as text; the charset comes from BOM, header or meta element, in the order of the WHATWG standard. */
   readonly text: string
+  /** The encoding of the text, by its name in the WHATWG standard: `UTF-8`, `Shift_JIS`. Browsers encode the queries of its links in it. */
+  readonly encoding: string
   /**
    * The body as JSON; if it is not, a handler_error that shows the position. Numbers are JavaScript numbers: integers over 2^53 − 1 are rounded.
    */
@@ -54,7 +57,7 @@ class FetchedPage<Data> implements Page<Data> {
   readonly attempt: number
   readonly data: Data
   readonly body: Uint8Array
-  #text: string | undefined
+  #decoded: DecodedText | undefined
   #json: Json | undefined
   #losslessJson: Json | undefined
   #$: CheerioAPI | undefined
@@ -72,9 +75,17 @@ class FetchedPage<Data> implements Page<Data> {
     this.body = input.body
   }
 
+  get #content(): DecodedText {
+    this.#decoded ??= decodeText(this)
+    return this.#decoded
+  }
+
   get text(): string {
-    this.#text ??= decodeText(this.body, this.headers['content-type']).text
-    return this.#text
+    return this.#content.text
+  }
+
+  get encoding(): string {
+    return this.#content.encoding
   }
 
   get json(): Json {
@@ -88,12 +99,12 @@ class FetchedPage<Data> implements Page<Data> {
   }
 
   get $(): CheerioAPI {
-    this.#$ ??= loadPage(this.text, mediaType(this.headers['content-type'] ?? ''), this.url)
+    this.#$ ??= loadPage(this.text, mediaTypeOf(this), this.url)
     return this.#$
   }
 
   get pagination(): Pagination {
-    this.#pagination ??= findPagination(this.$, this.url)
+    this.#pagination ??= findPagination(this.$, this)
     return this.#pagination
   }
 }

@@ -1,5 +1,6 @@
 import type { CheerioAPI } from 'cheerio'
 import type { AnyNode, Element } from 'domhandler'
+import { type EncodedPage, encodeQuery } from '../url/encode-query.js'
 import { parseUrl } from '../url/parse-url.js'
 import { isBase, resolveBase } from './html/base-url.js'
 import { isLastLabel, isNextLabel, LABEL_CHARS, pageOfText, shownOfText } from './pagination-words.js'
@@ -33,6 +34,11 @@ const DOUBLE_ARROWS = new Set(['»', '>>', '⟫'])
 const IN_URL =
   /(?:[?&](?:page|p|pg|pn|paged|pagina|página|seite|pageno|page_no|page_num|pagenum|pagenumber|currentpage|strona|sida|side)=|\/(?:page|seite|pagina|p|strona|sida|side)[/_-]?)(\d{1,6})(?=[/?&#.]|$)/i
 
+/** The page with the list: its URL and its encoding. */
+interface PageOfList extends EncodedPage {
+  readonly url: string
+}
+
 interface Anchor {
   readonly url: string
   /** Of the URL as it will be requested. */
@@ -44,9 +50,10 @@ interface Anchor {
   readonly inPager: boolean
 }
 
-export function findPagination($: CheerioAPI, pageUrl: string): Pagination {
+export function findPagination($: CheerioAPI, page: PageOfList): Pagination {
+  const { url: pageUrl } = page
   const elements = elementsOf($)
-  const anchors = anchorsOf(elements, pageUrl)
+  const anchors = anchorsOf(elements, page)
   const texts = countingTexts(elements)
   const stated = pageOfText(texts)
   const current = currentOf(elements, pageUrl, stated?.current ?? null)
@@ -88,9 +95,10 @@ function elementsOf($: CheerioAPI): Element[] {
   return elements
 }
 
-function anchorsOf(elements: readonly Element[], pageUrl: string): Anchor[] {
-  const page = parseUrl(pageUrl)
-  const base = resolveBase(elements.find(isBase)?.attribs.href, pageUrl)
+function anchorsOf(elements: readonly Element[], from: PageOfList): Anchor[] {
+  const page = parseUrl(from.url)
+  const baseHref = elements.find(isBase)?.attribs.href
+  const base = resolveBase(baseHref === undefined ? undefined : encodeQuery(baseHref, from), from.url)
   const anchors: Anchor[] = []
   for (const element of elements) {
     const { name, attribs, parent } = element
@@ -100,7 +108,7 @@ function anchorsOf(elements: readonly Element[], pageUrl: string): Anchor[] {
     if (href === '' || href.startsWith('#') || rel.includes('nofollow')) continue
     const around = `${attribs.class ?? ''} ${attribs.id ?? ''} ${parent !== null && 'attribs' in parent ? (parent.attribs.class ?? '') : ''}`
     if (attribs['aria-disabled'] === 'true' || DISABLED.test(around)) continue
-    const url = parseUrl(href, base)
+    const url = parseUrl(encodeQuery(href, from), base)
     if (url === null || url.origin !== page?.origin) continue
     url.hash = ''
     if (url.href === page.href.replace(/#.*/, '')) continue

@@ -4,6 +4,7 @@ import { jsonCopy, NotJson, remainsOf, structureCopy } from '../json/copy.js'
 import { pathText } from '../options.js'
 import { isError, namedText, textOf } from '../thrown.js'
 import { shown } from '../units.js'
+import { encodeQuery } from '../url/encode-query.js'
 import type { Json } from '../url/link.js'
 import type { FollowOptions, Out, RecordDefinitions, Step } from './definition.js'
 import { linkOptions } from './link-options.js'
@@ -73,7 +74,7 @@ function gather(plan: HandlerPlan, page: Page, ruleLinks: boolean): Maybe<Harves
   }
   if (plan.pages !== null && ruleLinks) basket.links.push(...linksToPages(page, plan.pages))
   if (plan.handler === null) return finish(plan, page, found, basket)
-  const out = collect(plan, found, basket)
+  const out = collect(plan, page, found, basket)
   const ended = userCode(() => plan.handler?.(page, out))
   return then(ended, () => {
     out.end()
@@ -185,7 +186,7 @@ function checkData(plan: HandlerPlan, schema: StandardSchemaV1, page: Page): Pro
 }
 
 /** The `out` of one page. Untyped callers make mistakes the compiler would have caught, so it validates its arguments. */
-function collect(plan: HandlerPlan, found: Draft[], { links, rejected }: Basket) {
+function collect(plan: HandlerPlan, page: Page, found: Draft[], { links, rejected }: Basket) {
   let ended = false
   const stillOpen = () => {
     if (ended) throw misuse('out was used after the handler had ended: await what the handler starts')
@@ -205,7 +206,9 @@ function collect(plan: HandlerPlan, found: Draft[], { links, rejected }: Basket)
     follow(href: string, options?: FollowOptions<Readonly<Record<string, unknown>>>): void {
       stillOpen()
       if (typeof href !== 'string') throw misuse(`out.follow: the link must be a string, not ${shown(href)}`)
-      links.push(options === undefined ? { href } : foundLink(plan, href, options))
+      // On the page it is what a browser would make of it.
+      const encoded = encodeQuery(href, page)
+      links.push(options === undefined ? { href: encoded } : foundLink(plan, encoded, options))
     },
     end(): void {
       ended = true

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.js'
 import { ShoalError } from '../errors.js'
+import { decodeText } from '../fetch/charset.js'
 import type { FetchResponse } from '../fetch/fetcher.js'
 import { Busy } from '../politeness/busy.js'
 import type { Login, LoginAnswer } from '../spider/definition.js'
@@ -126,7 +127,7 @@ async function followed(first: string, request: RequestExtras, send: SendInTime)
     const { status, headers, body } = response
     const location = redirectTarget(response)
     const target = location === null ? null : parseUrl(location, url.href)
-    if (target === null) return { url: url.href, status, headers, text: new TextDecoder().decode(body) }
+    if (target === null) return { url: url.href, status, headers, text: decodeText({ headers, body }).text }
     // As browsers do. What was meant for one origin is not sent to another.
     const keeps = status === 307 || status === 308
     const { headers: given, ...rest } = next

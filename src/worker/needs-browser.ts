@@ -1,5 +1,5 @@
-import { mediaType } from '../fetch/charset.js'
 import type { FetchResponse } from '../fetch/fetcher.js'
+import { isHtml, mediaTypeOf } from '../fetch/media-type.js'
 import type { Harvest, Route } from '../spider/spider.js'
 import type { Json } from '../url/link.js'
 
@@ -27,12 +27,8 @@ const CHALLENGE = /challenge|captcha|verify|verification|bot-?check|cdn-cgi|_inc
 export type AskedFor = 'empty app' | 'demands scripts' | 'challenge'
 
 /** What in the page itself calls for a browser; null: nothing does. */
-export function asksForBrowser(
-  { headers, body }: Pick<FetchResponse, 'headers' | 'body'>,
-  text: () => string,
-): AskedFor | null {
-  const type = mediaType(headers['content-type'] ?? '')
-  if (body.length === 0 || !(type === '' || type.includes('html'))) return null
+export function asksForBrowser(response: Pick<FetchResponse, 'headers' | 'body'>, text: () => string): AskedFor | null {
+  if (response.body.length === 0 || !isHtmlPage(mediaTypeOf(response))) return null
   const { markup, scripts, noscript } = withoutScripts(text())
   const visible = markup
     .replace(/<[^<>]*>/g, ' ')
@@ -55,6 +51,10 @@ function wantsScripts(text: string): boolean {
       )
     }),
   )
+}
+
+function isHtmlPage(type: string): boolean {
+  return isHtml(type) || type === 'application/xhtml+xml'
 }
 
 function leadsToChallenge(markup: string): boolean {

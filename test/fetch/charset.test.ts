@@ -2,13 +2,18 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decodeText, decodeUtf8 } from '../../src/fetch/charset.js'
 import { runs } from '../support/longer.js'
+import { bodyOf, DOCUMENT_CASES, headersOf } from './document-cases.js'
 
 const bytes = (...parts: (string | number[])[]): Uint8Array =>
   Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part, 'utf8') : Buffer.from(part))))
 
+const decoded = (body: Uint8Array, contentType: string | undefined) =>
+  decodeText({ body, headers: contentType === undefined ? {} : { 'content-type': contentType } })
+
 describe('decodeText', () => {
   it.each<[string, Uint8Array, string | undefined, string, string]>([
-    ['ASCII', bytes('abc'), 'text/html', 'abc', 'UTF-8'],
+    ['ASCII', bytes('abc'), 'text/html; charset=utf-8', 'abc', 'UTF-8'],
+    ['ASCII that nobody declares', bytes('abc'), 'text/html', 'abc', 'windows-1252'],
     ['header', bytes([0xe9]), 'text/html; charset=ISO-8859-1', 'é', 'windows-1252'],
     ['the euro of windows-1252', bytes([0x80]), 'text/html; charset=windows-1252', '€', 'windows-1252'],
     ['quoted header', bytes('é'), 'text/html; Charset="UTF8"', 'é', 'UTF-8'],
@@ -20,7 +25,7 @@ describe('decodeText', () => {
     ['meta', bytes('<meta charset=gbk>', [0xc4, 0xe3]), 'text/html', '<meta charset=gbk>你', 'GBK'],
     ['nothing, valid UTF-8', bytes('é'), 'text/html', 'é', 'UTF-8'],
     ['nothing, not UTF-8', bytes([0xe9]), 'text/html', 'é', 'windows-1252'],
-    ['UTF-7 is no encoding', bytes('+ADw-'), 'text/html; charset=utf-7', '+ADw-', 'UTF-8'],
+    ['UTF-7 is no encoding', bytes('+ADw-é'), 'text/html; charset=utf-7', '+ADw-é', 'UTF-8'],
     ['unknown label', bytes('é'), 'text/html; charset=klingon', 'é', 'UTF-8'],
     [
       'meta means nothing in JSON',
@@ -37,11 +42,40 @@ describe('decodeText', () => {
       'ISO-2022-JP',
     ],
   ])('%s', (_, body, contentType, text, encoding) => {
-    expect(decodeText(body, contentType)).toEqual({ text, encoding, replaced: 0 })
+    expect(decoded(body, contentType)).toEqual({ text, encoding, replaced: 0 })
+  })
+
+  it.each(DOCUMENT_CASES)('has the encoding that Chromium sees: $name', (document) => {
+    const { encoding } = decodeText({ body: bodyOf(document), headers: headersOf(document) })
+    expect(encoding).toBe(document.shoal?.encoding ?? document.encoding)
+  })
+
+  it('searches a page of 1 MB for a declaration in a time that does not depend on what it contains', () => {
+    const pieces = [
+      '<',
+      '<!--',
+      '</',
+      '<meta ',
+      '<meta a=',
+      '<meta charset',
+      '<script>',
+      '</script',
+      '<a "',
+      "<title>'",
+      ' ',
+      '<link =',
+    ]
+    for (const piece of pieces) {
+      const body = Buffer.from(piece.repeat(Math.floor(1_000_000 / piece.length)))
+      const before = process.cpuUsage()
+      decoded(body, 'text/html')
+      const { user, system } = process.cpuUsage(before)
+      expect((user + system) / 1000, piece).toBeLessThan(500)
+    }
   })
 
   it('counts what it had to replace', () => {
-    expect(decodeText(bytes('a', [0xff], 'b', [0xfe]), 'text/html; charset=utf-8')).toMatchObject({ replaced: 2 })
+    expect(decoded(bytes('a', [0xff], 'b', [0xfe]), 'text/html; charset=utf-8')).toMatchObject({ replaced: 2 })
   })
 
   it('decodes UTF-8 piecewise as Node does in one go', () => {
@@ -77,7 +111,7 @@ describe('decodeText', () => {
     )
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 64 }), label, fc.boolean(), (body, name, html) => {
-        decodeText(body, `${html ? 'text/html' : 'text/plain'}; charset=${name}`)
+        decoded(body, `${html ? 'text/html' : 'text/plain'}; charset=${name}`)
       }),
     )
   })

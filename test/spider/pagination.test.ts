@@ -3,7 +3,7 @@ import { loadPage } from '../../src/spider/html/load-cheerio.js'
 import { findPagination } from '../../src/spider/pagination.js'
 
 const HERE = 'https://shop.example/list'
-const find = (html: string, url = HERE) => findPagination(loadPage(html, 'text/html', url), url)
+const find = (html: string, url = HERE) => findPagination(loadPage(html, 'text/html', url), { url, encoding: 'UTF-8' })
 const list = (path: (n: number) => string, from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, n) => ({ number: from + n, url: `https://shop.example${path(from + n)}` }))
 

@@ -1,9 +1,9 @@
 import type { CDPSession, Dialog } from 'playwright-core'
 import type { Clock } from '../../clock.js'
 import { ShoalError } from '../../errors.js'
-import { mediaType } from '../charset.js'
 import { keepScreenshot } from '../failure-screenshot.js'
 import type { FetchRequest, FetchResponse, RenderWish } from '../fetcher.js'
+import { declaredType } from '../media-type.js'
 import type { Room } from './contexts.js'
 import { changedCookies, cookiesOf, type GivenCookie, giveCookies } from './cookies.js'
 import { HOP_BY_HOP, REFUSED_HEADER } from './guard-proxy.js'
@@ -190,9 +190,8 @@ export async function openTab(
         fail(navigationFailure(url, 'refused', traffic))
         return abort(requestId)
       }
-      const type = mediaType(headers['content-type'] ?? '')
-      const rendered =
-        status >= 200 && status < 300 && status !== 204 && /^(text\/html|application\/xhtml\+xml|)$/.test(type)
+      const type = declaredType(headers['content-type'])
+      const rendered = status >= 200 && status < 300 && status !== 204 && (type === null || RENDERED.has(type))
       const { maxBodyBytes } = first.limits
       if (Number(headers['content-length'] ?? 0) > maxBodyBytes) {
         fail(new ShoalError('too_large', `${url}: the body is larger than ${maxBodyBytes} bytes`))
@@ -278,6 +277,8 @@ export async function openTab(
 }
 
 const EMPTY = new Uint8Array(0)
+
+const RENDERED: ReadonlySet<string> = new Set(['text/html', 'application/xhtml+xml'])
 
 /** Documents are checked twice, before they are sent and when they respond; purely visual resources are not requested. */
 function patternsFor({ images }: RenderWish) {
