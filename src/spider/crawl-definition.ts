@@ -1,8 +1,11 @@
 import { ShoalError } from '../errors.js'
+import { mediaTypeOf } from '../fetch/media-type.js'
 import { type Duration, shown } from '../units.js'
+import { encodeQuery } from '../url/encode-query.js'
 import { parseUrl } from '../url/parse-url.js'
 import { defineSpider, type TaggedDefinition } from './definition.js'
 import type { FieldDefinition } from './fields.js'
+import { baseUrl } from './html/base-url.js'
 import type { Page } from './page.js'
 
 /** `shoal crawl`: a spider built from flags. Plain data, so that it can be sent to another process. */
@@ -22,7 +25,7 @@ export interface CrawlOptions {
 const TEXT_KEPT = 5_000
 const BLOCKS =
   'address, article, aside, blockquote, br, dd, div, dl, dt, figcaption, figure, footer, form, h1, h2, h3, h4, h5, h6, header, hr, li, main, nav, ol, option, p, pre, section, table, td, th, tr, ul'
-const TEXTUAL = /^text\/|[/+](xml|json|html)\b|xhtml/i
+const TEXTUAL = /^text\/|[/+](?:xml|json)$/
 
 export function crawlDefinition(options: CrawlOptions): TaggedDefinition {
   const { urls, follow, fields = {}, maxDepth, pages, delay, allowPrivate } = options
@@ -54,8 +57,10 @@ function storePage(
 
 function pageSummary(page: Page) {
   const { url, status } = page
-  if (!TEXTUAL.test(page.headers['content-type'] ?? 'text/html')) return { url, status, title: '', text: '', links: [] }
+  if (!TEXTUAL.test(mediaTypeOf(page))) return { url, status, title: '', text: '', links: [] }
   const { $ } = page
+  const [root] = $.root()
+  const base = root === undefined ? url : baseUrl(root, page.text, url)
   $('script, style, noscript, template').remove()
   // Otherwise the last word of one block and the first of the next would become one word.
   $(BLOCKS).before(' ').after(' ')
@@ -67,7 +72,7 @@ function pageSummary(page: Page) {
     links: [
       ...new Set(
         $('a[href]')
-          .map((_, element) => absolute($(element).attr('href') ?? '', page.url))
+          .map((_, element) => absolute(encodeQuery($(element).attr('href') ?? '', page), base))
           .get(),
       ),
     ],

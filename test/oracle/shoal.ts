@@ -1,4 +1,3 @@
-import { decodeText } from '../../src/fetch/charset.js'
 import { compileHarvest } from '../../src/spider/fields.js'
 import { parseSelector } from '../../src/spider/html/selector.js'
 import { createPage, type Page } from '../../src/spider/page.js'
@@ -32,18 +31,18 @@ export function readWithShoal(document: Document, url: string): Ways {
     data: null,
   })
   return {
-    fields: readFields(document, page),
+    fields: readFields(page),
     scanner: joined(scannable.scanned(page.text) ?? {}),
     tree: joined(all.onTree(page.text)),
     'page.$': readDom(page),
   }
 }
 
-function readFields(document: Document, page: Page): Answers {
+function readFields(page: Page): Answers {
   const found = harvester.run(page)
   const links = (found.fields.links ?? []) as readonly (string | null)[]
   return {
-    encoding: decodeText(document.body, document.contentType ?? undefined).encoding,
+    encoding: page.encoding,
     base: found.base === null ? page.url : (parseUrl(found.base, page.url)?.href ?? page.url),
     links: list(links.filter((href) => href !== null)),
   }

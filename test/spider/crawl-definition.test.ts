@@ -1,7 +1,7 @@
 import { load } from 'cheerio'
 import { describe, expect, it } from 'vitest'
 import { type CrawlOptions, crawlDefinition } from '../../src/spider/crawl-definition.js'
-import type { Page } from '../../src/spider/page.js'
+import { createPage, type Page } from '../../src/spider/page.js'
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
 
 const HTML = `<html><head><title> Shop </title><style>p { color: red }</style></head>
@@ -33,6 +33,15 @@ describe('a spider made of flags', () => {
     })
     expect(data.text.slice(0, 14)).toBe('Hello World xx')
     expect(data.text.length).toBe(5_000)
+  })
+
+  it('stores the links as a browser resolves them', async () => {
+    const url = 'https://books.example/a/'
+    const body = Buffer.from('<base href="/b/"><a href="?q=caf\xe9">1</a>', 'latin1')
+    const headers = { 'content-type': 'text/html; charset=windows-1252' }
+    const given = { url, requestedUrl: url, status: 200, headers, body, route: 'page', depth: 0, attempt: 1, data: null }
+    const harvest = await spiderOf({}).routes.get('page')?.harvest(createPage(given))
+    expect(harvest?.records[0]?.data).toMatchObject({ links: ['https://books.example/b/?q=caf%E9'] })
   })
 
   it('does not read a picture as text', async () => {
