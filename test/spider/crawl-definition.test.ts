@@ -39,7 +39,17 @@ describe('a spider made of flags', () => {
     const url = 'https://books.example/a/'
     const body = Buffer.from('<base href="/b/"><a href="?q=caf\xe9">1</a>', 'latin1')
     const headers = { 'content-type': 'text/html; charset=windows-1252' }
-    const given = { url, requestedUrl: url, status: 200, headers, body, route: 'page', depth: 0, attempt: 1, data: null }
+    const given = {
+      url,
+      requestedUrl: url,
+      status: 200,
+      headers,
+      body,
+      route: 'page',
+      depth: 0,
+      attempt: 1,
+      data: null,
+    }
     const harvest = await spiderOf({}).routes.get('page')?.harvest(createPage(given))
     expect(harvest?.records[0]?.data).toMatchObject({ links: ['https://books.example/b/?q=caf%E9'] })
   })
