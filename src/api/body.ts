@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { ShoalError } from '../errors.js'
+import { isTextDeeperThan } from '../json/depth.js'
 
 const BODY_MOST = 64 * 1024
 /** Request bodies are flat: this is deep enough. */
@@ -20,7 +21,9 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
     chunks.push(chunk)
   }
   const text = Buffer.concat(chunks).toString('utf8')
-  refuseDeep(text)
+  // Before it is parsed: the parser has no limit.
+  if (isTextDeeperThan(text, DEPTH_MOST))
+    throw new ShoalError('bad_request', `the body is nested deeper than ${DEPTH_MOST} levels`)
   try {
     return JSON.parse(text, (key, value: unknown) => {
       if (key === '__proto__') throw new ShoalError('bad_request', '__proto__ is not allowed')
@@ -28,22 +31,6 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
     })
   } catch (error) {
     throw error instanceof ShoalError ? error : new ShoalError('bad_request', 'the body is not JSON')
-  }
-}
-
-/** Checked before parsing, because the parser has no depth limit. */
-function refuseDeep(text: string): void {
-  let depth = 0
-  let quoted = false
-  for (let i = 0; i < text.length; i += 1) {
-    const character = text[i]
-    if (quoted) {
-      if (character === '\\') i += 1
-      else if (character === '"') quoted = false
-    } else if (character === '"') quoted = true
-    else if (character === '{' || character === '[') depth += 1
-    else if (character === '}' || character === ']') depth -= 1
-    if (depth > DEPTH_MOST) throw new ShoalError('bad_request', `the body is nested deeper than ${DEPTH_MOST} levels`)
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.js'
 import type { EntryNote } from '../feed/entry/fed-url.js'
 import type { CrawlId, Frontier } from '../frontier/frontier.js'
-import type { Seed, Spider } from '../spider/spider.js'
+import type { Spider } from '../spider/spider.js'
 import type { Link } from '../url/link.js'
 import { pendingOf, roomFor, untilLowMark } from './backpressure.js'
 import { entryReader } from './entries.js'
@@ -18,7 +18,8 @@ export async function addToCrawl(
   options: {
     readonly again: boolean
     readonly clock: Clock
-    readonly onRefused: (entry: Seed, reason: string) => void
+    /** `text`: the entry, or the part of it that was rejected. */
+    readonly onRefused: (text: string, reason: string) => void
     readonly onNotes?: (notes: readonly EntryNote[]) => void
     /** Ends the wait: what did not fit by then is left out. */
     readonly signal?: AbortSignal
@@ -52,7 +53,7 @@ export async function addToCrawl(
   for await (const entry of source.entries()) {
     const { links: accepted, refused, notes } = read(entry)
     for (const { link } of accepted) links.push(options.again ? { ...link, again: true } : link)
-    for (const { text, reason } of refused) options.onRefused(typeof entry === 'string' ? text : entry, reason)
+    for (const { text, reason } of refused) options.onRefused(text, reason)
     if (notes.length > 0) options.onNotes?.(notes)
     if (links.length >= ADDED_AT_ONCE) await flush()
     if (signal.aborted) break

@@ -1,9 +1,10 @@
 import type { Clock } from '../clock.js'
-import { ShoalError } from '../errors.js'
+import { isShoalError, ShoalError } from '../errors.js'
 import type { EntryNote } from '../feed/entry/fed-url.js'
 import type { CrawlId, Frontier } from '../frontier/frontier.js'
-import type { Seed, Spider } from '../spider/spider.js'
+import type { Spider } from '../spider/spider.js'
 import type { RecordStore } from '../store/record-store.js'
+import { namedText } from '../thrown.js'
 import type { Link } from '../url/link.js'
 import { pendingOf, roomFor, untilLowMark } from './backpressure.js'
 import { entryReader } from './entries.js'
@@ -32,7 +33,8 @@ export interface SeedOptions {
   readonly sources?: readonly SeedSource[]
   /** Added after the others: sources that must be fetched or queried first, so that `first` does not wait for them. */
   readonly groups?: readonly SeedGroup[]
-  readonly onRefused?: (entry: Seed, reason: string) => void
+  /** `text`: the entry, or the part of it that was rejected. */
+  readonly onRefused?: (text: string, reason: string) => void
   /** Called with what was not taken as it is in the entries of a file. */
   readonly onNotes?: (notes: readonly EntryNote[]) => void
   /** Called with what the queue has now, known or new. */
@@ -113,7 +115,7 @@ export function seedCrawl(
         const { links: accepted, refused, notes } = read(entry)
         for (const { link } of accepted) links.push(wanted(link))
         seeds.refused += refused.length
-        for (const { text, reason } of refused) options.onRefused?.(typeof entry === 'string' ? text : entry, reason)
+        for (const { text, reason } of refused) options.onRefused?.(text, reason)
         if (notes.length > 0) options.onNotes?.(notes)
         at++
         if (links.length >= SEEDS_AT_ONCE) await flush()
@@ -148,7 +150,7 @@ export function seedCrawl(
     const gen = await store.generations.of(await frontier.identity())
     pending = await pendingOf(frontier, crawl)
     await addChunk(startLinks(spider).map(wanted))
-    const own = spider.seeds === null ? [] : [{ name: `seeds ${spider.hash}`, entries: spider.seeds }]
+    const own = spider.seeds === null ? [] : [{ name: `seeds ${spider.hash}`, entries: ownSeeds(spider.seeds) }]
     for (const source of [...own, ...(options.sources ?? [])]) if (!signal.aborted) await addFrom(source, gen)
     for (const group of options.groups ?? []) if (!signal.aborted) await addGroup(group, gen)
     if (!signal.aborted && spider.feed === null && options.more !== true) await frontier.seeded(crawl)
@@ -160,6 +162,18 @@ export function seedCrawl(
   // A failure is reported through `all`.
   first.catch(() => {})
   return { all, first }
+}
+
+/** The spider's own code, which may throw anything; an entry that it yields is judged like one of a file. */
+function ownSeeds(seeds: NonNullable<Spider['seeds']>): SeedSource['entries'] {
+  return async function* () {
+    try {
+      yield* seeds()
+    } catch (thrown) {
+      if (isShoalError(thrown) && thrown.code === 'seeds_unreadable') throw thrown
+      throw new ShoalError('seeds_unreadable', `the seeds of the spider failed: ${namedText(thrown)}`)
+    }
+  }
 }
 
 /** The spider lists these itself, so a rejected one is a mistake in the spider. */

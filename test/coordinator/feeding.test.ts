@@ -9,6 +9,7 @@ import { createLog } from '../../src/log.js'
 import { defineSpider, type FeedDefinition } from '../../src/spider/definition.js'
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
 import { memoryRecordStore } from '../../src/store/memory/memory-record-store.js'
+import { ENTRIES } from '../feed/odd-entries.js'
 
 /** A feed in memory whose takers can die. */
 function memoryFeed(): Feed & { dies: boolean; expire(): void } {
@@ -280,6 +281,23 @@ describe('a fed spider', () => {
     }
     expect(visited.sort()).toEqual(urls.sort())
     expect(await frontier.stats('c')).toMatchObject({ refused: 0 })
+  })
+
+  it('sets aside each odd entry alone, and takes what comes after it', async () => {
+    const { feed, begin, rounds, open, frontier, lines } = world(true)
+    await open()
+    begin()
+    const bad = ENTRIES.filter(([, , expected]) => expected instanceof RegExp).map(([, text]) => text)
+    await feed.push([...bad, 'https://a.example/after'])
+    await rounds(3)
+    // One of them has a good line as well.
+    expect((await frontier.links({ crawl: 'c', limit: 9 })).map(({ url }) => url)).toEqual([
+      'https://a.example/p',
+      'https://a.example/after',
+    ])
+    expect(await feed.empty()).toBe(true)
+    expect((await feed.refused(99)).kept).toBe(bad.length)
+    expect(lines.map(({ event }) => event)).not.toContain('feed.failed')
   })
 
   it('sets aside what a budget refuses', async () => {

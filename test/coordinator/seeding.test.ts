@@ -142,13 +142,15 @@ describe('a source of seeds', () => {
       { url: 'https://a.example/y', route: 'none' },
       { url: 'https://a.example/y', prio: 1 },
     ]
-    const refused: [unknown, string][] = []
+    const refused: [string, string][] = []
     const signal = new AbortController().signal
     const sources = [{ name: 'file', entries: () => entries }]
-    const onRefused = (entry: unknown, reason: string) => refused.push([entry, reason])
+    const onRefused = (text: string, reason: string) => refused.push([text, reason])
     const seeds = await seedCrawl({ frontier, store }, spider, 'c', { clock, signal, sources, onRefused }).all
     expect(seeds).toEqual({ added: 2, known: 0, refused: 6 })
-    expect(refused.map(([entry]) => entry)).toEqual(entries.slice(1))
+    expect(refused.map(([text]) => text)).toEqual(
+      entries.slice(1).map((entry) => (typeof entry === 'string' ? entry : JSON.stringify(entry))),
+    )
     expect(refused[1]?.[1]).toMatch(/Out of scope/)
     expect(refused[5]?.[1]).toMatch(/unknown key "prio"/)
   })
@@ -186,5 +188,57 @@ describe('a source of seeds', () => {
     expect(await seedCrawl({ frontier, store }, spider, 'c', { clock, signal }).all).toMatchObject({ added: 2 })
     expect(await frontier.stats('c')).toMatchObject({ seeding: true, queued: 2 })
     expect(await frontier.links({ crawl: 'c', limit: 9 })).toMatchObject([{}, { data: { n: 2 } }])
+  })
+
+  it('judges each of the entries that a spider yields alone, whatever they are', async () => {
+    const { clock, frontier, store, spider } = await world(1, {})
+    const url = 'https://a.example/good'
+    const thrower = () => {
+      throw null
+    }
+    let deep: unknown = 1
+    for (let level = 0; level < 6_000; level++) deep = [deep]
+    const bad: unknown[] = [
+      ...[null, undefined, 7, 7n, Symbol('s'), () => {}, [], new Map(), new Date(0)],
+      ...[
+        { url, data: deep },
+        { url, data: 10n },
+        { url, data: { f() {} } },
+        { url, data: 'x'.repeat(300_000) },
+      ],
+      ...[{ url, priority: 'high' }, { url: [url] }, { url: null }, { url, again: 1 }],
+      Object.defineProperty({ url }, 'data', { get: thrower, enumerable: true }),
+      { url, data: { toJSON: thrower } },
+      new Proxy({ url }, { ownKeys: thrower }),
+    ]
+    const refused: [string, string][] = []
+    const sources = [{ name: 'own', entries: () => [...bad, { url }] as never }]
+    const onRefused = (text: string, reason: string) => refused.push([text, reason])
+    const signal = new AbortController().signal
+    const seeds = await seedCrawl({ frontier, store }, spider, 'c', { clock, signal, sources, onRefused }).all
+    expect(seeds).toEqual({ added: 2, known: 0, refused: bad.length })
+    for (const [text, reason] of refused) {
+      expect(reason).toMatch(/^(it|its|route|priority|again) /)
+      expect(text.length).toBeLessThan(310_000)
+    }
+    expect(refused[9]?.[1]).toMatch(/'data.*' is nested deeper than 500 levels/)
+  })
+
+  it.each([
+    ['null', null, 'null'],
+    ['an error whose message throws', Object.defineProperty(new Error('x'), 'message', { get: () => Symbol('s') }), ''],
+    ['an error', new TypeError('no'), 'TypeError: no'],
+  ])('that throws %s ends the seeding with one message', async (_name, thrown, message) => {
+    const { clock, frontier, store, spider } = await world(1, {})
+    const seeds = function* () {
+      yield 'https://a.example/good'
+      throw thrown
+    }
+    const signal = new AbortController().signal
+    const { all } = seedCrawl({ frontier, store }, { ...spider, seeds }, 'c', { clock, signal })
+    await expect(all).rejects.toMatchObject({
+      code: 'seeds_unreadable',
+      message: expect.stringContaining(`the seeds of the spider failed: ${message}`),
+    })
   })
 })

@@ -173,7 +173,7 @@ describe('an entry without a usable URL', () => {
     ['{"args":["x"],"task":"t"}', 'it has no url'],
     [`{"data":{"link":"${A}"}}`, null],
     [`{"url":"${'x'.repeat(300_000)}"}`, 'bytes are more than'],
-    [`{"url":"${A}","data":${'['.repeat(5_000)}${']'.repeat(5_000)}}`, 'nested more than 100'],
+    [`{"url":"${A}","data":${'['.repeat(5_000)}${']'.repeat(5_000)}}`, 'nested more than 500'],
     [JSON.stringify({ urls: Array(1_001).fill('x') }), 'more than 1000'],
     [`${A}\n`.repeat(1_001), 'more than 1000'],
     [JSON.stringify({ urls: Array(900).fill(A), data: 'x'.repeat(200_000) }), 'stored with each of its 900 URLs'],

@@ -311,6 +311,19 @@ describe('the entries of a stream', () => {
     })
   })
 
+  it('keep the digits of what they contain, and are given out however deep they are nested', async () => {
+    const feed = feedOf(STREAM)
+    const add = (...fields: string[]) => redis.command('my stream', ['XADD', 'my stream', '*', ...fields])
+    const deep = `${'['.repeat(6_000)}${']'.repeat(6_000)}`
+    await add('url', 'https://a.example/', 'data', deep)
+    await add('url', 'https://b.example/', 'data', '{"id":12345678901234567890}')
+    // One entry that could not be parsed had kept all others from being taken.
+    expect(texts(await feed.take(10))).toEqual([
+      `{"url":"https://a.example/","data":${deep}}`,
+      '{"url":"https://b.example/","data":{"id":12345678901234567890}}',
+    ])
+  })
+
   it('are all there again when somebody deleted the stream', async () => {
     const feed = feedOf(STREAM)
     await feed.push(['one'])

@@ -12,6 +12,7 @@ import {
   REFUSED_KEPT,
   REFUSED_KEPT_BYTES,
 } from '../../feed/feed.js'
+import { parseLossless } from '../../json/lossless.js'
 import type { Spider } from '../../spider/spider.js'
 import type { Backends } from '../../wire/backends.js'
 import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
@@ -120,7 +121,7 @@ function feedName({ key }: Feed, spider: string): string {
 function withAgain(line: string): string {
   if (!/^[{["]/.test(line)) return JSON.stringify({ url: line, again: true })
   try {
-    const value: unknown = JSON.parse(line)
+    const value: unknown = parseLossless(line)
     return JSON.stringify(Array.isArray(value) ? value.map(entryAgain) : entryAgain(value))
   } catch {
     return line
@@ -142,7 +143,7 @@ async function addAll(
   const { output, clock, json } = session
   const crawls = (await crawlsNewestFirst(backends.frontier)).filter((crawl) => crawl.spider === spider.name)
   const { id: crawl } = chooseCrawl(crawls, undefined)
-  const rejected: { entry: unknown; reason: string }[] = []
+  const rejected: { entry: string; reason: string }[] = []
   const sum = await addToCrawl(backends.frontier, spider, crawl, linesSource(file), {
     again,
     clock,
@@ -151,8 +152,7 @@ async function addAll(
   })
   if (json) return output.json({ spider: spider.name, crawl, ...sum, rejected })
   output.print(`${plural(sum.added, 'URL')} added to crawl ${crawl}, ${count(sum.known)} already known`)
-  for (const { entry, reason } of rejected)
-    output.note(`rejected: ${clean(String(entry)).slice(0, 100)}: ${clean(reason)}`)
+  for (const { entry, reason } of rejected) output.note(`rejected: ${clean(entry).slice(0, 100)}: ${clean(reason)}`)
   if (sum.overLimit > 0) output.note(`${count(sum.overLimit)} over a budget of the crawl`)
 }
 

@@ -1,3 +1,4 @@
+import { parseLossless } from '../../json/lossless.js'
 import { type EntryNote, type Fields, isObject, plainName, WEB_URL } from './fed-url.js'
 
 /** The keys of an entry, taken out of the message of a task queue; or why that is impossible. */
@@ -138,7 +139,7 @@ function objectIn(value: unknown): Fields | null {
 
 function jsonIn(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseLossless(text)
   } catch {
     return null
   }

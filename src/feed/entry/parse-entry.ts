@@ -1,3 +1,6 @@
+import { isDeeperThan, isTextDeeperThan, MAX_JSON_DEPTH } from '../../json/depth.js'
+import { parseLossless } from '../../json/lossless.js'
+import { textOf } from '../../thrown.js'
 import { MAX_ENTRY_BYTES } from '../feed.js'
 import { openEnvelope } from './envelopes.js'
 import { type EntryNote, entryOf, type FedUrl, type Fields, isObject, type ParsedEntry, WEB_URL } from './fed-url.js'
@@ -8,8 +11,8 @@ import { type HasRoute, readFields } from './read-fields.js'
 const MAX_URLS = 1_000
 /** What an entry says about its URLs is stored with each of them. */
 const MAX_REPEATED = 4 * 1024 * 1024
-/** JSON.stringify and the parsers of other languages give up somewhere above; an entry that cannot be stored would block the feed. */
-const MAX_DEPTH = 100
+/** An entry that cannot be stored would block the feed: 6,000 nested arrays did, whatever came after them. */
+const TOO_DEEP = `it is nested more than ${MAX_JSON_DEPTH} levels deep`
 
 /**
  * An entry as other programs push it: a URL, several lines of them, or JSON with `url` and any further keys, also inside the message of a task queue. Only what
@@ -20,16 +23,20 @@ export function parseEntry(text: string, hasRoute: HasRoute, bytes = text.length
   const trimmed = text.trim()
   if (trimmed === '') return refuse(text, 'it is empty')
   if (!/^[{["]/.test(trimmed)) return parsePlain(trimmed, text, hasRoute)
-  let value: unknown
+  const read = readJson(trimmed)
+  if ('value' in read) return parseJson(read.value, text, hasRoute)
+  const lines = linesIn(trimmed)
+  if (lines.length > 1 && lines.some(isJson)) return parseLines(lines, text, hasRoute)
+  return refuse(text, oneLine(read.reason))
+}
+
+function readJson(text: string): { readonly value: unknown } | { readonly reason: string } {
+  if (isTextDeeperThan(text, MAX_JSON_DEPTH)) return { reason: TOO_DEEP }
   try {
-    value = JSON.parse(trimmed)
+    return { value: parseLossless(text) }
   } catch (error) {
-    const lines = linesIn(trimmed)
-    if (lines.length > 1 && lines.some(isJson)) return parseLines(lines, text, hasRoute)
-    const why = nameGarbage(trimmed) ?? `it is not JSON: ${error instanceof Error ? error.message : String(error)}`
-    return refuse(text, oneLine(why))
+    return { reason: nameGarbage(text) ?? `it is not JSON: ${textOf(error)}` }
   }
-  return parseJson(value, text, hasRoute)
 }
 
 /** `redis-cli -x lpush key < urls.txt` pushes a whole file as one entry. */
@@ -48,7 +55,6 @@ function parseLines(lines: readonly string[], text: string, hasRoute: HasRoute):
 }
 
 function parseJson(value: unknown, text: string, hasRoute: HasRoute): ParsedEntry {
-  if (isDeeperThan(value, MAX_DEPTH)) return refuse(text, `it is nested more than ${MAX_DEPTH} levels deep`)
   if (typeof value === 'string') return checked([{ url: value.trim() }], text, [])
   if (!Array.isArray(value)) return isObject(value) ? parseObject(value, text, hasRoute) : refuse(text, 'it has no url')
   if (value.length > MAX_URLS)
@@ -67,6 +73,8 @@ function parseJson(value: unknown, text: string, hasRoute: HasRoute): ParsedEntr
 function parseObject(value: Fields, text: string, hasRoute: HasRoute): ParsedEntry {
   const opened = openEnvelope(value)
   if ('reason' in opened) return refuse(text, opened.reason)
+  // The message of a task queue may have contained JSON as text.
+  if (isDeeperThan(opened.fields, MAX_JSON_DEPTH)) return refuse(text, TOO_DEEP)
   const { urls, rest, notes } = readFields(opened.fields, hasRoute)
   if (urls.length === 0) return refuse(text, 'it has no url')
   if (urls.length > MAX_URLS)
@@ -116,16 +124,6 @@ function isJson(text: string): boolean {
   } catch {
     return false
   }
-}
-
-/** With a stack of its own: what is too deep for a program's stack must not be walked by one. */
-function isDeeperThan(value: unknown, levels: number): boolean {
-  let level: unknown[] = [value]
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > levels) return true
-    level = level.flatMap((item) => (typeof item === 'object' && item !== null ? Object.values(item) : []))
-  }
-  return false
 }
 
 function oneLine(text: string): string {

@@ -122,21 +122,26 @@ function fieldsOf(reply: RedisReply | undefined): Record<string, string> {
   return fields
 }
 
-/** Fields are texts: those that mean something else are read as JSON, and left as they are when they are none. */
+/**
+ * Fields are texts: those that are JSON are put into the entry as they are, and the others as texts. Nothing is parsed and written again here, which
+ * would end at a field with thousands of nested arrays and round the digits of ids: whoever reads the entry judges it.
+ */
 function entryText(fields: Readonly<Record<string, string>>): string {
   if (fields.entry !== undefined) return fields.entry
-  const read = Object.entries(fields).map(([key, text]) => [key, TEXTS.has(key) ? text : jsonOr(text)])
-  return JSON.stringify(Object.fromEntries(read))
+  const members = Object.entries(fields).map(
+    ([key, text]) => `${JSON.stringify(key)}:${!TEXTS.has(key) && isJson(text) ? text : JSON.stringify(text)}`,
+  )
+  return `{${members.join(',')}}`
 }
 
 const TEXTS = new Set(['url', 'route'])
 
-/** A number with more digits than fit stays a text: it is somebody's id. */
-function jsonOr(text: string): unknown {
+/** A number that would be written differently, such as 1.0 or one with more digits than fit, stays a text: it is somebody's id. */
+function isJson(text: string): boolean {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'number' && String(value) !== text ? text : value
+    return typeof value !== 'number' || String(value) === text
   } catch {
-    return text
+    return false
   }
 }

@@ -100,9 +100,8 @@ function reportAdded(links: readonly Link[], log: Log): void {
 
 function refusals(log: Log): NonNullable<SeedOptions['onRefused']> {
   let refused = 0
-  return (entry, reason) => {
+  return (text, reason) => {
     refused++
-    const text = typeof entry === 'string' ? entry : JSON.stringify(entry)
     if (refused <= LOGGED) log.warn('link.refused', { seed: showUrl(text), reason })
     if (refused === LOGGED) log.warn('link.refused', { reason: 'further rejected start URLs are counted, not logged' })
   }
