@@ -20,6 +20,7 @@ type LogEvent =
   | 'schedule.waiting'
   | 'spider.changed'
   | 'spider.unknown'
+  | 'spider.uncaught'
   | 'link.added'
   | 'link.found'
   | 'link.refused'

@@ -2,6 +2,7 @@ import { inspect } from 'node:util'
 
 /** Longer texts are data: a page of 100 MB that somebody threw as a string. */
 const MAX_CHARS = 1_000
+const MAX_STACK_CHARS = 20_000
 
 /**
  * What was thrown, as text. JavaScript may throw anything: null, a symbol, a revoked proxy, an error whose `message` throws. Code that reports
@@ -23,6 +24,16 @@ export function namedText(thrown: unknown): string {
     return typeof name === 'string' && name !== '' ? `${name.slice(0, MAX_CHARS)}: ${text}` : text
   } catch {
     return text
+  }
+}
+
+/** Empty if it has none. It may be a getter of the user, like every property. */
+export function stackOf(thrown: unknown): string {
+  try {
+    const stack: unknown = isError(thrown) ? thrown.stack : ''
+    return typeof stack === 'string' ? stack.slice(0, MAX_STACK_CHARS) : ''
+  } catch {
+    return ''
   }
 }
 

@@ -1,8 +1,8 @@
-import { fileURLToPath } from 'node:url'
 import { CommanderError } from 'commander'
-import { asShoalError, ShoalError } from '../errors.js'
+import { asShoalError, isShoalError, ShoalError } from '../errors.js'
 import { jsonText } from '../json-text.js'
-import { placeIn } from '../stack-place.js'
+import { isError, stackOf, textOf } from '../thrown.js'
+import { isOfSpider, placeInSpider } from '../uncaught.js'
 import { clean, cleanLayout } from './terminal/clean.js'
 import type { Style } from './terminal/style.js'
 
@@ -16,7 +16,7 @@ export function failureText(
   if (how.json) return `${jsonText({ error: { code, message: error.message, hint } })}\n`
   const { style } = how
   const lines = [`${style.red('error')} ${style.bold(code)}: ${clean(error.message)}`, `  → ${clean(hint)}`]
-  if (how.debug) lines.push(cleanLayout(stackOf(error)))
+  if (how.debug) lines.push(cleanLayout(stacksOf(error)))
   return `${lines.join('\n')}\n`
 }
 
@@ -39,24 +39,18 @@ function suggestionIn(message: string): string | null {
 
 const SUGGESTS = '(Did you mean '
 
-const OURS = fileURLToPath(new URL('..', import.meta.url))
-
 /** An uncaught exception. `try` runs the spider's code in this thread: what is thrown there is not a bug in Shoal. */
 export function asUncaught(thrown: unknown): unknown {
-  const frames = thrown instanceof Error ? (thrown.stack ?? '').split('\n') : []
-  const place = frames.flatMap((line) => placeIn(line)?.file ?? [])[0]
-  if (thrown instanceof ShoalError || place === undefined) return thrown
-  if (place.startsWith(OURS) || place.includes('node_modules')) return thrown
+  if (isShoalError(thrown) || !isOfSpider(thrown)) return thrown
+  const place = placeInSpider(thrown)
   return new ShoalError(
     'handler_error',
-    `${place}: uncaught exception in the spider: ${asShoalError(thrown).message}`,
-    {
-      cause: thrown,
-    },
+    `${place === null ? '' : `${place}: `}uncaught exception in the spider: ${textOf(thrown)}`,
+    isError(thrown) ? { cause: thrown } : {},
   )
 }
 
-function stackOf(error: ShoalError): string {
-  const cause = error.cause instanceof Error ? `\ncaused by ${error.cause.stack ?? error.cause.message}` : ''
-  return `${error.stack ?? ''}${cause}`
+function stacksOf(error: ShoalError): string {
+  const cause = stackOf(error.cause)
+  return `${stackOf(error)}${cause === '' ? '' : `\ncaused by ${cause}`}`
 }

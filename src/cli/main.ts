@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander'
 import { EXIT } from '../errors.js'
+import { isCaught } from '../uncaught.js'
 import { asUncaught, asUserError, failureText } from './failure.js'
 import { brokenOutput, flushed } from './output.js'
 import { buildProgram } from './program.js'
@@ -27,7 +28,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 // Progress and log lines that nobody can read, on a full disk or a closed pipe, are no reason to end a crawl.
 process.stderr.on('error', () => {})
 
-process.on('uncaughtException', (thrown) => {
+process.on('uncaughtException', (thrown: unknown) => {
+  if (isCaught(thrown)) return
   fail(asUncaught(thrown))
   process.exit()
 })

@@ -21,6 +21,7 @@ import { type RunProgress, type RunStart, type RunSummary, runProgress, runSumma
 import { seedOptions } from './seeds/seed-options.js'
 import { openSidecar, type Sidecar } from './sidecar.js'
 import type { SpiderSource } from './spider-source.js'
+import { surviveSpider } from './survive-spider.js'
 import { watchPause } from './watch-pause.js'
 import { createLocalWorkers } from './workers/local-workers.js'
 import { startWorkers, type WorkerCount } from './workers/start-workers.js'
@@ -59,6 +60,7 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
   return withClosers(warnOf(log), async (closers) => {
     const { spiders, backends, direct } = await openForWork(sources, settings, drain, clock, log)
     closers.add(() => backends.close())
+    closers.add(surviveSpider(log))
     const { start } = noCrawlStarter
     const closeSidecar = await openSidecar(options.sidecar, {
       ...{ backends: direct, spiders: [], start, log, localWorkers, drain },

@@ -16,6 +16,7 @@ import { poolsAtHand } from './pools-at-hand.js'
 import { refuseUnscheduled } from './schedules.js'
 import { openSidecar, type Sidecar } from './sidecar.js'
 import { spiderNotices } from './spider-notices.js'
+import { surviveSpider } from './survive-spider.js'
 import { createLocalWorkers } from './workers/local-workers.js'
 import { startWorkers, type WorkersOrder } from './workers/start-workers.js'
 import { type WorkerFailures, watchWorkers } from './workers/worker-failures.js'
@@ -59,6 +60,7 @@ export async function serveCrawls(options: ServeOptions): Promise<Served> {
     const opened = await openForWork(options.sources, settings, drain, clock, log)
     const { spiders, backends, direct } = opened
     closers.add(() => backends.close())
+    closers.add(surviveSpider(log))
     const starter = createCrawlStarter(opened, { settings, clock, log })
     closers.add(starter.stop)
     const { start } = starter

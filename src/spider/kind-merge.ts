@@ -1,6 +1,7 @@
 import { ShoalError } from '../errors.js'
 import { identityOfFields, normalIdentity } from '../merge/identity.js'
 import type { Preference } from '../merge/merge-records.js'
+import { isError, namedText } from '../thrown.js'
 import { shown } from '../units.js'
 import { siteOf } from '../url/host.js'
 import type { Json } from '../url/link.js'
@@ -28,8 +29,11 @@ function called(path: string, identity: (data: Json) => unknown, data: Json): un
   try {
     value = identity(data)
   } catch (error) {
-    const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
-    throw new ShoalError('handler_error', `${path}.identity: ${message}`, { cause: error })
+    throw new ShoalError(
+      'handler_error',
+      `${path}.identity: ${namedText(error)}`,
+      isError(error) ? { cause: error } : {},
+    )
   }
   if (value === null || value === undefined || typeof value === 'string' || typeof value === 'number') return value
   throw new ShoalError('handler_error', `${path}.identity: must return a string, a number or null, not ${shown(value)}`)

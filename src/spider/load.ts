@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path'
 import { createJiti } from 'jiti'
 import { ShoalError } from '../errors.js'
 import { placeIn } from '../stack-place.js'
+import { stackOf, textOf } from '../thrown.js'
 import { hashOf, isTagged, resolveSpider } from './resolve.js'
 import type { Spider } from './spider.js'
 
@@ -83,9 +84,7 @@ function canResolve(require: NodeJS.Require, name: string): boolean {
 
 /** One line: file:line:column and what is wrong. The file may be one that the spider imports. */
 function loadFailure(error: unknown, file: string, path: string): string {
-  const [what = '', ...rest] = (
-    error instanceof Error ? `${error.message}\n${error.stack ?? ''}` : String(error)
-  ).split('\n')
+  const [what = '', ...rest] = `${textOf(error)}\n${stackOf(error)}`.split('\n')
   const message = what.replace(/^(ParseError|SyntaxError): /, '').trim()
   for (const line of rest) {
     const place = placeIn(line)

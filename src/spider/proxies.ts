@@ -1,5 +1,6 @@
 import { ShoalError } from '../errors.js'
 import type { Limits } from '../frontier/frontier.js'
+import { isError, namedText } from '../thrown.js'
 import type { CheckedDefinition, CheckedPace, CheckedRoute } from './definition-schema.js'
 import { DIRECT, type ProxyNeed, type SpiderProxies, type SpiderSession } from './spider.js'
 
@@ -32,9 +33,12 @@ function toldByName(banned: NonNullable<SpiderProxies['banned']>): NonNullable<S
   return (answer) => {
     try {
       return banned(answer)
-    } catch (cause) {
-      const reason = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)
-      throw new ShoalError('handler_error', `proxy.banned: ${reason}`, { cause })
+    } catch (thrown) {
+      throw new ShoalError(
+        'handler_error',
+        `proxy.banned: ${namedText(thrown)}`,
+        isError(thrown) ? { cause: thrown } : {},
+      )
     }
   }
 }

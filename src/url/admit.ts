@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../errors.js'
+import { textOf } from '../thrown.js'
 import { type Base, createBase, isAbsolute } from './base.js'
 import { type CanonicalRule, type CanonicalUrl, compileCanonical } from './canonicalise.js'
 import type { FilterReason } from './filter-reasons.js'
@@ -114,8 +115,7 @@ export function createAdmitter(rules: AdmitRules): Admitter {
     try {
       form = canonical(url)
     } catch (thrown) {
-      const reason = thrown instanceof Error ? thrown.message : String(thrown)
-      return refuse('bad_url', `scope.canonical.rewrite failed (${reason.slice(0, 200)})`, url.href)
+      return refuse('bad_url', `scope.canonical.rewrite failed (${textOf(thrown).slice(0, 200)})`, url.href)
     }
     const { text, host, path, query, rule } = form
     if (text.length > rules.maxUrlLength) return tooLong(text)

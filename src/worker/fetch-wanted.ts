@@ -40,16 +40,17 @@ export async function fetchWanted(
 /** Runs the spider's own code on the page. */
 export async function harvestTimed(
   current: Visit,
-  { meter, clock, log }: VisitParts,
+  { meter, clock, log, strays }: VisitParts,
   route: Route,
   response: FetchResponse,
 ): Promise<Harvest> {
   meter.doing(current, 'handler')
   const began = clock.mono()
+  const work = () => harvestPage(route, current.lease, response, clock)
   try {
     const harvest = await step(
       current,
-      () => harvestPage(route, current.lease, response, clock),
+      () => (strays ? strays.run(current.lease.link, work) : work()),
       () => ({ name: 'handler', about: { 'shoal.route': route.name } }),
     )
     if (log.verbose) logHarvest(harvest, current, log)

@@ -1,9 +1,10 @@
 import type { Clock } from '../clock.js'
-import { ShoalError } from '../errors.js'
+import { isShoalError, ShoalError } from '../errors.js'
 import { decodeText } from '../fetch/charset.js'
 import type { FetchResponse } from '../fetch/fetcher.js'
 import { Busy } from '../politeness/busy.js'
 import type { Login, LoginAnswer } from '../spider/definition.js'
+import { isError, textOf } from '../thrown.js'
 import type { RequestExtras } from '../url/link.js'
 import { parseUrl } from '../url/parse-url.js'
 import { redirectTarget } from './redirects.js'
@@ -54,12 +55,9 @@ export async function logIn(
     await Promise.race([ended, deadline.passed])
   } catch (error) {
     if (trouble !== null) throw trouble
-    if (error instanceof ShoalError) throw error
-    throw new ShoalError(
-      'login_failed',
-      `the login failed: ${error instanceof Error ? error.message : String(error)}`,
-      { cause: error },
-    )
+    // One about a backend is not the login's own: it comes from another Shoal that it uses.
+    if (isShoalError(error) && (error.next === 'retry' || error.next === 'dead')) throw error
+    throw new ShoalError('login_failed', `the login failed: ${textOf(error)}`, isError(error) ? { cause: error } : {})
   } finally {
     deadline.end()
   }

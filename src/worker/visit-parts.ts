@@ -16,6 +16,7 @@ import type { BlobStore } from '../store/blob-store.js'
 import type { Admitter } from '../url/admit.js'
 import type { KnownLinks } from './known-links.js'
 import type { Outbox } from './outbox.js'
+import type { StrayErrors } from './stray-errors.js'
 import type { Visitors } from './visitors.js'
 import type { BodyHolder, WorkerSlots } from './worker-slots.js'
 
@@ -43,6 +44,8 @@ export interface VisitParts {
   readonly slots: Pick<WorkerSlots, 'answered'>
   /** Null or left out: visits are not traced. */
   readonly tracing?: Tracing | null
+  /** Finds the page of an error that no catch can reach; null or left out: such an error ends the thread. */
+  readonly strays?: StrayErrors | null
   readonly clock: Clock
   readonly random: Random
   readonly log: Log

@@ -316,15 +316,17 @@ async function deadCodes(database: string): Promise<Record<string, string>> {
   return Object.fromEntries(links.map(({ url, failures }) => [new URL(url).pathname, failures.at(-1)?.code ?? '']))
 }
 
+const HANDLER = 'handler_error'
+
 describe('a handler', () => {
   const slip = (body: string) =>
     `handlerTimeout: '300ms', async handler(page, out) { if (page.url.endsWith('/slip')) { ${body} } }`
 
   it.concurrent.each([
-    ['throws from a timer', "setTimeout(() => { throw new Error('stray') }); await new Promise(() => {})", 'poison'],
-    ['forgets a promise that rejects', "Promise.reject(new Error('stray'))", 'poison'],
+    ['throws from a timer', "setTimeout(() => { throw new Error('stray') }); await new Promise(() => {})", HANDLER],
+    ['forgets a promise that rejects', "Promise.reject(new Error('stray'))", HANDLER],
     ['never ends', 'while (true) {}', 'poison'],
-    ['ends its process', 'process.exit(7)', 'poison'],
+    ['ends its process', 'process.exit(7)', HANDLER],
     ['waits for ever', 'await new Promise(() => {})', 'handler_timeout'],
     ['throws', "throw new Error('plain')", 'handler_error'],
     ['gives a link a bigint', "out.follow('/b', { data: { n: 10n } })", 'handler_error'],
@@ -338,6 +340,47 @@ describe('a handler', () => {
     expect(lastJson(run.stdout)).toMatchObject({ state: 'finished', pages: 3, dead: 1 })
     noStack(run.stderr)
     expect(await deadCodes(`${id}.db`)).toEqual({ '/slip': code })
+  })
+
+  /** Each on a page of its own, all in one crawl. The first error that no catch can reach costs a thread; from then on each finds its page. */
+  it.concurrent('that throws where no catch can reach it is an error of its page, whatever it throws', async () => {
+    const module = (name: string) => `process.getBuiltinModule('node:${name}')`
+    const revoked = '(({ proxy, revoke }) => (revoke(), proxy))(Proxy.revocable({}, {}))'
+    const pages: Record<string, string> = {
+      '/timer-null': 'setTimeout(() => { throw null }); await forever',
+      '/timer-symbol': "setTimeout(() => { throw Symbol('s') }); await forever",
+      '/timer-proxy': `setTimeout(() => { throw ${revoked} })`,
+      '/timer-long': "setTimeout(() => { throw 'x'.repeat(1e7) })",
+      '/timer-getter': 'setTimeout(() => { throw { get message() { throw 1 }, toString() { throw 2 } } })',
+      '/immediate': 'setImmediate(() => { throw undefined }); await forever',
+      '/tick': "process.nextTick(() => { throw new TypeError('late') })",
+      '/promise-null': 'Promise.reject(null)',
+      '/promise-error': "void (async () => { throw Object.freeze(new Error('frozen')) })()",
+      '/event': `setImmediate(() => new (${module('events')})().emit('error', null)); await forever`,
+      '/stream': `new (${module('stream')}).Readable({ read() { this.destroy(new Error('read')) } }).resume(); await forever`,
+      '/socket': `${module('net')}.connect(1, '127.0.0.1'); await forever`,
+      '/thread': `new (${module('worker_threads')}).Worker('throw null', { eval: true }); await forever`,
+      '/exit': 'process.exit(7)',
+      '/exit-later': 'setTimeout(() => process.exit(7)); await forever',
+      '/kill': 'process.kill(process.pid)',
+      '/on-exit': "process.on('exit', () => { throw null }); throw null",
+    }
+    const starts = ['/fine', ...Object.keys(pages)].map((path) => `'${site.origin}${path}'`)
+    const cases = Object.entries(pages).map(([path, body]) => `case '${path}': { ${body}; return }`)
+    const name = spider(
+      'strays',
+      onSite('/x').replace(/start: \[.*?\]/, `start: [${starts}]`),
+      `handlerTimeout: '60s', async handler({ url }) {
+         const forever = new Promise(() => {})
+         switch (new URL(url).pathname) { ${cases.join('\n')} }
+       }`,
+    )
+    const run = await inDir('run', name, '--json', '--queue', 'sqlite:strays.db')
+    expect(run.code).toBe(0)
+    noStack(run.stderr)
+    const expected = Object.fromEntries(Object.keys(pages).map((path) => [path, HANDLER]))
+    expect(await deadCodes('strays.db')).toEqual(expected)
+    expect(lastJson(run.stdout)).toMatchObject({ state: 'finished', pages: 1, dead: Object.keys(pages).length })
   })
 
   it.concurrent('whose records are not JSON has those set aside, and its others stored', async () => {
@@ -359,7 +402,12 @@ describe('a handler', () => {
     noStack(run.stderr)
     const tried = await inDir('try', name, `${site.origin}/slip`, '--json')
     expect(tried).toMatchObject({ code: 0, stderr: '' })
-    expect(lastJson(tried.stdout).rejected).toMatchObject([{ key: 'bigint' }, { key: 'circle' }, { key: 'throws' }])
+    expect(lastJson(tried.stdout).rejected).toMatchObject([
+      { key: 'bigint', issues: [{ field: 'n' }] },
+      { key: 'circle' },
+      { key: 'function', issues: [{ field: 'f' }] },
+      { key: 'throws' },
+    ])
   })
 
   it.concurrent.each([

@@ -6,6 +6,7 @@
 import { asUncaught, asUserError, failureText } from '../../dist/cli/failure.js'
 import { buildProgram } from '../../dist/cli/program.js'
 import { styleFor } from '../../dist/cli/terminal/style.js'
+import { isCaught } from '../../dist/uncaught.js'
 
 const exit = process.exit.bind(process)
 const env = { ...process.env }
@@ -43,6 +44,7 @@ process.exit = (code = process.exitCode) => {
   answer(true, () => exit(0))
 }
 process.on('uncaughtException', (thrown) => {
+  if (isCaught(thrown)) return
   fail(asUncaught(thrown), current)
   process.exit()
 })

@@ -2,6 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../../clock.js'
 import { asShoalError } from '../../errors.js'
 import { createLog } from '../../log.js'
+import { namedText } from '../../thrown.js'
 import { createAdmitter } from '../../url/admit.js'
 import { BackendWatch } from '../../while-away.js'
 import { resultsFromPort } from '../../wire/backends.js'
@@ -27,7 +28,7 @@ async function main({ source, results, dryRun, startedAt, logLevel, beat }: Repa
   const waiting: ToReparseThread[] = []
   let receive = (message: ToReparseThread): void => void waiting.push(message)
   parentPort?.on('message', (message: ToReparseThread) => receive(message))
-  process.on('uncaughtException', (error) => send({ kind: 'stray', message: `${error.name}: ${error.message}` }))
+  process.on('uncaughtException', (thrown: unknown) => send({ kind: 'stray', message: namedText(thrown) }))
 
   const spider = await spiderFrom(source)
   const { store, pages, close } = await resultsFromPort(results)

@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads'
 import type { Clock } from '../../clock.js'
 import { entryFile } from '../../entry-file.js'
 import { ShoalError } from '../../errors.js'
+import { textOf } from '../../thrown.js'
 import { type StorePart, transferredResults } from '../../wire/backends.js'
 import { stuckWatch } from '../workers/stuck-watch.js'
 import { BEAT_MS } from '../workers/worker-thread-messages.js'
@@ -122,7 +123,7 @@ export function startReparseThread({
   const onDrain = () => void Atomics.store(shared, DRAINING, 1)
   drain.addEventListener('abort', onDrain, { signal: over.signal })
   if (drain.aborted) onDrain()
-  thread.on('error', (error: Error) => died('poison', error.message))
+  thread.on('error', (thrown: unknown) => died('poison', textOf(thrown)))
   thread.on('exit', (code) => died('poison', `it ended its thread with code ${code}`))
 
   const watch = async (stuckMs: number): Promise<void> => {

@@ -19,6 +19,7 @@ import { BackendWatch } from '../../while-away.js'
 import type { Backends, Kept } from '../../wire/backends.js'
 import { Outbox } from '../../worker/outbox.js'
 import { retryWaits } from '../../worker/retry-waits.js'
+import type { StrayErrors } from '../../worker/stray-errors.js'
 import { CrawlWorker, MOST_COMMITTING } from '../../worker/worker.js'
 import { WorkerSlots } from '../../worker/worker-slots.js'
 import { isServed, type PoolsAtHand } from '../pools-at-hand.js'
@@ -60,6 +61,8 @@ interface WorkerParts extends Partial<Pick<ProcessSettings, 'browser' | 'browser
   readonly log: Log
   /** Null or left out: visits are not traced. */
   readonly tracing?: Tracing | null
+  /** Null or left out: an error of the spider that no catch can reach ends the thread. */
+  readonly strays?: StrayErrors | null
   /** Called every few seconds with the state of the worker. */
   readonly onVitals?: (vitals: Vitals) => void
   /** Wraps the HTTP fetcher. */
@@ -68,7 +71,18 @@ interface WorkerParts extends Partial<Pick<ProcessSettings, 'browser' | 'browser
 
 /** A worker on this event loop, for the crawls of its spiders. */
 export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void } {
-  const { id, backends, spiders, pools = new Map(), concurrency, clock, random, log, tracing = null } = parts
+  const {
+    id,
+    backends,
+    spiders,
+    pools = new Map(),
+    concurrency,
+    clock,
+    random,
+    log,
+    tracing = null,
+    strays = null,
+  } = parts
   const { frontier, store } = backends
   const http = (parts.spooling ?? ((plain) => plain))(createHttpFetcher({ clock }))
   const { browser: executable = null, browserPages: maxPages = CONFIG.browserPages.default } = parts
@@ -98,7 +112,7 @@ export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void 
     },
     onFailure: (error) => worker.fail(error),
   })
-  const shared = { worker: id, frontier, outbox, fetcher, fields, meter, slots, tracing, clock, random, log }
+  const shared = { worker: id, frontier, outbox, fetcher, fields, meter, slots, tracing, strays, clock, random, log }
   const worker = new CrawlWorker({
     ...{ id, slots, frontier, outbox, backends: watch, clock, log, meter },
     // Spiders of which it cannot fetch a single page are left to other workers.

@@ -3,7 +3,9 @@ import { type ProcessSettings, processSettings } from '../../config.js'
 import type { Log } from '../../log.js'
 import type { Vitals } from '../../observe/vitals/vitals.js'
 import type { Spider } from '../../spider/spider.js'
+import { catchUncaught } from '../../uncaught.js'
 import type { Backends } from '../../wire/backends.js'
+import { StrayErrors } from '../../worker/stray-errors.js'
 import { openTracing } from '../open-tracing.js'
 import type { PoolsAtHand } from '../pools-at-hand.js'
 import type { SpiderSource } from '../spider-source.js'
@@ -54,11 +56,15 @@ export async function startWorkers(
       localWorkers.received(vitals)
     }
     const tracing = await openTracing(settings.traces, log)
+    // There is no thread that could be replaced.
+    const strays = new StrayErrors({ clock, log })
+    const forget = catchUncaught((thrown) => strays.caught(thrown))
     const { browser, browserPages, concurrency } = settings
     const worker = startWorker({
       ...{ id, backends, spiders, pools, browser, browserPages, concurrency },
-      ...{ clock, random: systemRandom, log, onVitals, tracing },
+      ...{ clock, random: systemRandom, log, onVitals, tracing, strays },
     })
+    void worker.ended.finally(forget).catch(() => {})
     return [drainable(worker, id, backends, clock, log, settings.graceMs)]
   }
   const order = { settings: processSettings(settings), sources, stuckMs }

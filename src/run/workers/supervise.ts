@@ -6,6 +6,7 @@ import { ShoalError } from '../../errors.js'
 import type { WorkerId } from '../../frontier/frontier.js'
 import type { Log } from '../../log.js'
 import type { Vitals } from '../../observe/vitals/vitals.js'
+import { textOf } from '../../thrown.js'
 import { type Backends, transferred } from '../../wire/backends.js'
 import type { SpiderSource } from '../spider-source.js'
 import { watchForDrain } from './drain-watch.js'
@@ -43,6 +44,7 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
   const { clock, log, backends } = options
   let current: { stop(graceMs: number): void } | null = null
   let drained = false
+  let findsStrays = false
   const stopping = new AbortController()
   const notes = postVitals(backends.notes, clock)
 
@@ -87,6 +89,7 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
       settings: options.settings,
       ports,
       beat,
+      findsStrays,
     }
     const thread = new Worker(entryFile(import.meta.url, './worker-thread.js'), {
       workerData: data,
@@ -124,9 +127,12 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
         } else if (message.kind === 'vitals') {
           notes.post(message.vitals)
           options.onVitals?.(message.vitals)
+        } else if (message.kind === 'uncaught') {
+          findsStrays = true
+          finish({ kind: 'died', message: message.message })
         } else finish(message)
       })
-      thread.on('error', (error: Error) => finish({ kind: 'died', message: error.message }))
+      thread.on('error', (thrown: unknown) => finish({ kind: 'died', message: textOf(thrown) }))
       thread.on('exit', (code) => finish({ kind: 'died', message: `the thread ended with code ${code}` }))
     })
   }

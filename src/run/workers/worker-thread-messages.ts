@@ -12,6 +12,8 @@ export interface WorkerThreadData {
   readonly ports: BackendPorts
   /** Incremented while the event loop is alive. */
   readonly beat: SharedArrayBuffer
+  /** The thread before this one ended with an error that belonged to no page: this one finds out to which. */
+  readonly findsStrays: boolean
 }
 
 export type ToWorkerThread = { readonly kind: 'stop'; readonly graceMs: number }
@@ -21,6 +23,8 @@ export type FromWorkerThread =
   | { readonly kind: 'log'; readonly line: string }
   | { readonly kind: 'vitals'; readonly vitals: Vitals }
   | { readonly kind: 'stopped' }
+  /** It ends with an exception that nobody caught. */
+  | { readonly kind: 'uncaught'; readonly message: string }
   | ({ readonly kind: 'failed' } & Pick<ShoalError, 'code' | 'message' | 'hint'>)
 
 export const BEAT_MS = 200

@@ -1,9 +1,11 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock, systemRandom } from '../../clock.js'
-import { asShoalError } from '../../errors.js'
+import { asShoalError, ShoalError } from '../../errors.js'
 import { createLog } from '../../log.js'
+import { namedText } from '../../thrown.js'
 import { BackendWatch } from '../../while-away.js'
 import { backendsFromPorts } from '../../wire/backends.js'
+import { StrayErrors } from '../../worker/stray-errors.js'
 import { openTracing } from '../open-tracing.js'
 import { poolsAtHand } from '../pools-at-hand.js'
 import { spiderFrom } from '../spider-source.js'
@@ -12,11 +14,19 @@ import { BEAT_MS, type FromWorkerThread, type ToWorkerThread, type WorkerThreadD
 
 async function main(data: WorkerThreadData): Promise<void> {
   const { settings } = data
+  const exit = refuseToEnd()
   const beat = new Int32Array(data.beat)
   // Before the spider file is loaded, which may block.
   Atomics.add(beat, 0, 1)
   const beating = setInterval(() => Atomics.add(beat, 0, 1), BEAT_MS)
   const log = createLog(settings.logLevel, systemClock, (line) => send({ kind: 'log', line }))
+  const strays = data.findsStrays ? new StrayErrors({ clock: systemClock, log }) : null
+  // Reported here and not by Node, which would send the thrown value itself: null, or something that cannot be sent.
+  process.on('uncaughtException', (thrown: unknown) => {
+    if (strays?.caught(thrown)) return
+    send({ kind: 'uncaught', message: `uncaught exception: ${namedText(thrown)}` })
+    exit(1)
+  })
   try {
     const spiders = await Promise.all(data.sources.map(spiderFrom))
     // A queue that is down when this thread starts is waited for, like one that goes down later.
@@ -40,6 +50,7 @@ async function main(data: WorkerThreadData): Promise<void> {
       random: systemRandom,
       log,
       tracing,
+      strays,
       onVitals: (vitals) => send({ kind: 'vitals', vitals }),
     })
     // Before that it is not stopped but terminated.
@@ -54,6 +65,25 @@ async function main(data: WorkerThreadData): Promise<void> {
   }
   clearInterval(beating)
   parentPort?.close()
+}
+
+/**
+ * Spider code cannot end its worker, or the process of the command: the pages in flight with it would be repeated. That it tried is an error of its page.
+ * Returns the way to end the thread all the same.
+ */
+function refuseToEnd(): (code: number) => never {
+  const { exit, kill } = process
+  const refused = (call: string) =>
+    new ShoalError('handler_error', `the spider called ${call}: return from the handler, or throw an error`)
+  process.exit = () => {
+    throw refused('process.exit()')
+  }
+  process.kill = (pid, signal) => {
+    const isOwn = pid === 0 || pid === -1 || Math.abs(pid) === process.pid
+    if (isOwn && signal !== 0) throw refused('process.kill() with its own process')
+    return kill.call(process, pid, signal)
+  }
+  return exit.bind(process)
 }
 
 function send(message: FromWorkerThread): void {
