@@ -9,6 +9,7 @@ import type { Trouble } from '../observe/trouble.js'
 import type { SlotLimit } from '../observe/vitals/vitals.js'
 import type { AuditEntry } from '../store/audit.js'
 import type { PlainRecord } from '../store/rows.js'
+import type { DescribedLinks } from '../url/filter-reasons.js'
 
 /**
  * The API of the dashboard. Every response is JSON; every list is paged (`next`: the cursor of the next page, null on the last one); an error is
@@ -91,6 +92,8 @@ export interface CrawlView extends CrawlCard {
     readonly bytes: number | null
     readonly ms: number | null
   } | null
+  /** Links that the filter changed or rejected, most frequent reason first, with words for people. */
+  readonly filtered: readonly DescribedLinks[]
   readonly alerts: readonly Alert[]
   /** How many live workers have the spider, and which have another version of it. */
   readonly holders: { readonly holders: number; readonly otherVersion: readonly string[] }

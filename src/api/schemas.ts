@@ -27,6 +27,12 @@ export const apiError: z.ZodType<Api.ApiError> = z.strictObject({
 
 const linkCounts = { queued: count, delayed: count, leased: count, done: count, dead: count, skipped: count }
 
+const filteredShape = {
+  reason: z.enum(FILTER_REASONS),
+  count,
+  example: z.strictObject({ url: text, became: text.nullable() }).nullable(),
+}
+
 const stats = z.strictObject({
   id: text,
   spider: text,
@@ -46,13 +52,7 @@ const stats = z.strictObject({
   reclaimed: count,
   stale: count,
   refused: count,
-  filtered: z.array(
-    z.strictObject({
-      reason: z.enum(FILTER_REASONS),
-      count,
-      example: z.strictObject({ url: text, became: text.nullable() }).nullable(),
-    }),
-  ),
+  filtered: z.array(z.strictObject(filteredShape)),
   bytes: count,
   rate: z.number(),
 })
@@ -163,6 +163,14 @@ export const crawlView: z.ZodType<Api.CrawlView> = z.strictObject({
       ms: z.number().nullable(),
     })
     .nullable(),
+  filtered: z.array(
+    z.strictObject({
+      ...filteredShape,
+      effect: z.enum(['changed', 'kept', 'rejected']),
+      words: text,
+      setting: text.nullable(),
+    }),
+  ),
   alerts: z.array(alert),
   holders: z.strictObject({ holders: count, otherVersion: z.array(text) }),
   statuses: z.record(text, count),

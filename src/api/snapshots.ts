@@ -16,6 +16,7 @@ import { readTrouble } from '../observe/trouble.js'
 import { ALL_SITES } from '../quality/field-row.js'
 import { summarise } from '../quality/summary.js'
 import type { CrawlNote } from '../store/record-store.js'
+import { describeFiltered } from '../url/filter-reasons.js'
 import { version } from '../version.js'
 import type { AlertNotes, CrawlCard, CrawlView, KindView, Overview } from './api-types.js'
 import { memo } from './memo.js'
@@ -152,6 +153,7 @@ export function createSnapshots(parts: ApiParts): Snapshots {
                 bytes: spec.budget.bytes ?? null,
                 ms: spec.budget.ms ?? null,
               },
+        filtered: describeFiltered(snapshot.stats.filtered),
         alerts: alerts.active.filter((alert) => alert.crawl === id),
         holders: spiderHolders(info, alive),
         statuses: added(alive.map(({ vitals }) => vitals?.statuses ?? {})),

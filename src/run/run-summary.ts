@@ -5,6 +5,7 @@ import type { DriftAlert } from '../quality/drift.js'
 import type { Spider } from '../spider/spider.js'
 import type { KindCount } from '../store/record-store.js'
 import type { VisitCounts } from '../store/visits.js'
+import { type DescribedLinks, describeFiltered } from '../url/filter-reasons.js'
 import type { Backends } from '../wire/backends.js'
 import type { WorkerPages } from './workers/local-workers.js'
 
@@ -46,6 +47,10 @@ export interface RunSummary {
   readonly dead: number
   readonly retried: number
   readonly skipped: number
+  /** Links that the queue had no room or no budget for. */
+  readonly refused: number
+  /** Links that the filter changed or rejected, by reason. */
+  readonly filtered: readonly DescribedLinks[]
   readonly seconds: number
   /** True when the drain signal ended it before the crawl had finished, or its last worker was drained from outside. */
   readonly interrupted: boolean
@@ -92,7 +97,7 @@ export async function runSummary(
     fresh: counts.flatMap(({ kind, fresh }) =>
       fresh === 0 ? [] : [{ kind, records: fresh, windowMs: spider.records.get(kind)?.freshMs ?? 0 }],
     ),
-    ...{ failed, dead, retried, skipped },
+    ...{ failed, dead, retried, skipped, refused: stats.refused, filtered: describeFiltered(stats.filtered) },
     seconds: Math.round(run.seconds * 1000) / 1000,
     interrupted: run.interrupted && state !== 'finished',
     drained: run.drained && state !== 'finished',

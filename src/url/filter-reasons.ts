@@ -30,7 +30,7 @@ export const FILTER_REASONS = [
 export type FilterReason = (typeof FILTER_REASONS)[number]
 
 /** `kept`: unchanged, but another setting would have changed it. */
-export type FilterEffect = 'changed' | 'kept' | 'rejected'
+type FilterEffect = 'changed' | 'kept' | 'rejected'
 
 /** A link that the filter changed or rejected, without secrets. */
 export interface FilterExample {
@@ -47,21 +47,38 @@ export interface FilteredLinks {
   readonly example: FilterExample | null
 }
 
-/** What is done, and the setting that decides it: in the terminal, the dashboard and the documentation. */
-export const FILTER_WORDS: Readonly<
-  Record<FilterReason, { readonly effect: FilterEffect; readonly words: string; readonly setting: string | null }>
-> = {
+interface FilterWords {
+  readonly effect: FilterEffect
+  readonly words: string
+  /** The option of the spider that decides it; null: there is none. */
+  readonly setting: string | null
+}
+
+/** The same with words for people. */
+export interface DescribedLinks extends FilteredLinks, FilterWords {}
+
+export function describeFiltered(filtered: readonly FilteredLinks[]): DescribedLinks[] {
+  return filtered.map((one) => ({ ...one, ...FILTER_WORDS[one.reason] }))
+}
+
+/** As the end of a sentence about one link. */
+export function filterText(reason: FilterReason): string {
+  const { words, setting } = FILTER_WORDS[reason]
+  return setting === null ? words : `${words} (${setting})`
+}
+
+const FILTER_WORDS: Readonly<Record<FilterReason, FilterWords>> = {
   session_id: { effect: 'changed', words: 'session id removed', setting: 'scope.traps.sessionIds' },
   likely_session_id: {
     effect: 'kept',
-    words: "looks like a session id, kept ('likely' removes it)",
+    words: "a parameter looks like a session id, and sessionIds: 'likely' would remove it",
     setting: 'scope.traps.sessionIds',
   },
   dropped_params: { effect: 'changed', words: 'parameters dropped', setting: 'scope.canonical.dropParams' },
   rewritten: { effect: 'changed', words: 'rewritten', setting: 'scope.canonical.rewrite' },
   param_order: { effect: 'changed', words: 'parameters sorted', setting: 'scope.canonical.sortParams' },
   trailing_slash: { effect: 'changed', words: 'trailing slash removed', setting: 'scope.canonical.trailingSlash' },
-  spelling: { effect: 'changed', words: 'spelled in one way (escapes, empty parameters, user info)', setting: null },
+  spelling: { effect: 'changed', words: 'escapes, empty parameters or user info normalised', setting: null },
   trap_segments: { effect: 'rejected', words: 'too many path segments', setting: 'scope.traps.maxSegments' },
   trap_repeats: { effect: 'rejected', words: 'path repeats itself', setting: 'scope.traps.maxRepeat' },
   trap_params: { effect: 'rejected', words: 'too many parameters', setting: 'scope.traps.maxParams' },

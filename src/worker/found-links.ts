@@ -80,7 +80,7 @@ export function doneWith({ links, filtered }: AcceptedLinks, bytes: number): Ext
   return filtered.length === 0 ? { kind: 'done', links, bytes } : { kind: 'done', links, bytes, filtered }
 }
 
-/** Counts what the filter did to the links of a page. An example is made only if the queue has none: forty links of every page are merged or rejected. */
+/** Counts what the filter did to the links of a page. An example is created only if the queue has none: forty links of every page are merged or rejected. */
 class FilterTally {
   readonly #known: Pick<KnownLinks, 'hasExample'>
   readonly #counts = new Uint32Array(FILTER_REASONS.length + 1)

@@ -17,6 +17,7 @@ import type {
 import type { CrawlStats } from '../../src/frontier/frontier.js'
 import type { Alert } from '../../src/observe/alerts/alert.js'
 import type { Sample } from '../../src/observe/series/series.js'
+import { describeFiltered } from '../../src/url/filter-reasons.js'
 
 /** What the page is shown in its tests: busy, large, and with names and titles that want to do harm. */
 
@@ -238,6 +239,16 @@ export function crawlView(id: string, at: number): CrawlView | null {
     ],
     limits: { delayMs: 1_000, concurrency: 2 },
     budget: { pages: 200_000, pagesPerHost: 5_000, bytes: 10e9, ms: null },
+    filtered: describeFiltered([
+      {
+        reason: 'session_id',
+        count: 812,
+        example: { url: 'https://shop.example/a?PHPSESSID=4f1c', became: 'https://shop.example/a' },
+      },
+      { reason: 'likely_session_id', count: 140, example: { url: `https://shop.example/${HOSTILE}`, became: null } },
+      { reason: 'trap_calendar', count: 3, example: { url: 'https://shop.example/calendar/2150/03', became: null } },
+      { reason: 'spelling', count: 1, example: null },
+    ]),
     alerts: ALERTS.filter(({ crawl }) => crawl === id),
     holders: { holders: 5, otherVersion: ['w-3'] },
     statuses: { '200': 127_800, '301': 420, '404': 610, '429': 46, '500': 120, '0': 33 },

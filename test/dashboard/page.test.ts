@@ -183,6 +183,16 @@ it('shows what it fetched as text only', async () => {
   expect(refused).toEqual([])
 })
 
+it('shows what the scope did to links, with the setting and an example', async () => {
+  const page = await open('/crawls/bookshops')
+  const panel = page.getByRole('region', { name: 'Links changed or rejected' })
+  await panel.getByText('changed: session id removed').waitFor()
+  const text = (await panel.textContent()) ?? ''
+  expect(text).toContain('https://shop.example/a?PHPSESSID=4f1c → https://shop.example/a scope.traps.sessionIds')
+  expect(text).toContain('kept: a parameter looks like a session id')
+  expect(text).toContain('rejected: year outside 1900 to 2100')
+})
+
 it('shows the same figures as a table, and light or dark by hand', async () => {
   const page = await open('/crawls/bookshops')
   await page.getByRole('img', { name: /Pages and errors per second over time. Now: pages \d/ }).waitFor()

@@ -88,6 +88,39 @@ describe('a visit', () => {
     expect(events.map(({ event }) => event)).toContain('visit.stale')
   })
 
+  it('settles with what the filter did to its links, also when they are read again for a restored queue', async () => {
+    const body = Buffer.from('<a href="/a?PHPSESSID=1">a</a><a href="https://elsewhere.test/">e</a>')
+    const doubts = { now: 0 }
+    const frontier = (parts: VisitParts) =>
+      new Proxy(parts.frontier, {
+        get: (target, name) => (name === 'doubts' ? doubts.now : (Reflect.get(target, name, target) as unknown)),
+      })
+    const { run, settled } = pageVisit(
+      (parts) => ({
+        frontier: frontier(parts),
+        outbox: {
+          ...parts.outbox,
+          settle(lease, outcome) {
+            doubts.now = 1
+            return parts.outbox.settle(lease, outcome)
+          },
+        },
+      }),
+      { spider: SPIDER, answer: () => ({ ...HTML, body }) },
+    )
+    await run()
+    expect(settled).toMatchObject([
+      {
+        kind: 'done',
+        links: [{ url: 'https://site.test/a' }],
+        filtered: [
+          { reason: 'session_id', count: 1, example: { became: 'https://site.test/a' } },
+          { reason: 'out_of_scope', count: 1 },
+        ],
+      },
+    ])
+  })
+
   it('learns its links only from a settle that the queue took', async () => {
     const refused = pageVisit(({ outbox }) => ({ outbox: { ...outbox, settle: async () => false } }))
     await refused.run()

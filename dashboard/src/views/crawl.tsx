@@ -7,6 +7,7 @@ import { CrawlAdvice } from './crawl-advice.js'
 import { CrawlCharts } from './crawl-charts.js'
 import { CrawlBudget, CrawlFigures, Tally } from './crawl-figures.js'
 import './crawl.css'
+import { CrawlFiltered } from './crawl-filtered.js'
 import { CrawlKinds } from './crawl-kinds.js'
 import { EndText } from './end-text.js'
 import { endedShare, Progress } from './progress.js'
@@ -48,6 +49,7 @@ export function Crawl({ view }: CrawlPartProps) {
           <CrawlBudget view={view} />
         </div>
       </div>
+      <CrawlFiltered filtered={view.filtered} />
     </>
   )
 }

@@ -4,6 +4,7 @@ import type { CrawlInfo } from '../../frontier/frontier.js'
 import { type Evidence, gatherEvidence } from '../../observe/explain/evidence.js'
 import type { Found } from '../../observe/explain/find-link.js'
 import { type UrlHistory, urlHistoryOf } from '../../observe/explain/url-history.js'
+import { whyChanged } from '../../observe/explain/why-there.js'
 import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
 import { rememberedSpider } from '../export/source-memory.js'
 import { guide } from '../help.js'
@@ -31,7 +32,7 @@ export function explainCommand(program: Command): void {
           const now = backends.queueClock.now()
           const evidence = await gatherEvidence(backends, asked, url, await spiderFinder(session, flags.spider), now)
           const { found } = evidence
-          if (found.kind === 'never') showNever(session, found, evidence.absence)
+          if (found.kind === 'never') showNever(session, found, evidence)
           else if (found.kind === 'refused') showRejected(session, found)
           else {
             const rawPage = await rawPagePath(backends.pages, evidence.fetches)
@@ -72,13 +73,16 @@ function asJson({ fetches, records }: Evidence, history: UrlHistory, rawPage: st
 
 type Never = Extract<Found, { kind: 'never' }>
 
-function showNever({ json, output }: Session, { target, judged }: Never, absence: Evidence['absence']): void {
+function showNever({ json, output }: Session, found: Never, { asked, absence }: Evidence): void {
   const { print, style } = output
+  const { judged, rule } = found
+  const { url } = judged?.target ?? found.target
   if (json) {
-    output.json({ state: 'never_seen', url: target.url, inScope: judged === null ? null : true, why: absence })
+    output.json({ state: 'never_seen', url, asked, rule, inScope: judged === null ? null : true, why: absence })
     return
   }
-  print(`${style.yellow('never seen')}  ${clean(target.url)}`)
+  print(`${style.yellow('never seen')}  ${clean(url)}`)
+  for (const line of whyChanged(asked, found)) print(`  ${clean(line)}`)
   if (judged === null) {
     print('  no crawl has seen it; pass --spider <file> to check whether it is in scope')
     return

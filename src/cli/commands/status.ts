@@ -10,6 +10,7 @@ import {
   workerSnapshots,
 } from '../../observe/snapshots/snapshot.js'
 import { readTrouble, type Trouble } from '../../observe/trouble.js'
+import { describeFiltered } from '../../url/filter-reasons.js'
 import type { Backends } from '../../wire/backends.js'
 import { chooseCrawl, crawlsNewestFirst, hasEnded } from '../crawl-choice.js'
 import { guide } from '../help.js'
@@ -20,6 +21,7 @@ import { bytes, count, duration, moment, percent, rate } from '../terminal/forma
 import { type Live, liveLines } from '../terminal/live.js'
 import type { Style } from '../terminal/style.js'
 import { figure, shrinking, table } from '../terminal/table.js'
+import { filteredLines } from '../views/filtered-view.js'
 import { lostCrawlMeant, showLost } from '../views/lost-view.js'
 import { adviceLines, ended, endText, waitLines } from '../views/progress-view.js'
 import { visitLines } from '../views/visits-view.js'
@@ -109,6 +111,7 @@ function asJson({
     throttled: stats.throttled,
     reclaimed: stats.reclaimed,
     refused: stats.refused,
+    filtered: describeFiltered(stats.filtered),
     bytes: stats.bytes,
     seeding: stats.seeding,
     spiderChanges: stats.spiderChanges,
@@ -205,6 +208,7 @@ function screen(
     `${figures([stats.done, 'done'], [stats.skipped, 'skipped'], [stats.dead, 'dead'])}${style.dim(`${count(over)} of ${count(stats.total)}, ${percent(over, stats.total)}`)}`,
     `${figures([stats.failed, 'failed'], [stats.retried, 'retried'], [stats.throttled, 'throttled'])}${style.dim(`${bytes(stats.bytes)} read`)}`,
     ...visitLines(visits, style),
+    ...filteredLines(stats, style),
     '',
   ]
   if (hasEnded(stats)) return [...lines, `  ${rate((over * 1000) / Math.max(1, until - started))} on average`]

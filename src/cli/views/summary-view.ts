@@ -5,6 +5,7 @@ import type { KindCount, Records } from '../../store/record-store.js'
 import type { Output } from '../output.js'
 import { clean } from '../terminal/clean.js'
 import { count, duration, plural, rate, setDuration } from '../terminal/format.js'
+import { filteredLines } from './filtered-view.js'
 import { visitLines } from './visits-view.js'
 
 /** What the summary shows of a crawl in addition to its counters. */
@@ -25,6 +26,9 @@ interface DeadGroup {
   /** The message of one of them; '' for groups that are not explained. */
   readonly why: string
 }
+
+/** So many of the most frequent reasons why links were changed or rejected; `shoal status` has all of them. */
+const REASONS_SHOWN = 6
 
 /** So many of the most frequent errors are explained. */
 const ERRORS_EXPLAINED = 3
@@ -89,6 +93,7 @@ export function printSummary(output: Output, summary: RunSummary, details: Summa
   for (const line of freshLines(summary.fresh)) print(line)
   if (summary.rejected > 0) print(`  ${figure(summary.rejected)}  ${style.yellow('rejected')}${fieldsText(details)}`)
   for (const { message } of summary.drift) print(`             ${style.red('drift')} ${clean(message)}`)
+  for (const line of filteredLines(summary, style, REASONS_SHOWN)) print(line)
   if (summary.skipped > 0) print(`  ${figure(summary.skipped)}  skipped${listText(details?.skipped ?? [])}`)
   if (summary.dead > 0) {
     print(

@@ -1,10 +1,12 @@
 import { ERRORS } from '../../errors.js'
 import { type HostInfo, type LinkInfo, POSITION_CAP, SOLO_AFTER } from '../../frontier/frontier.js'
 import type { Spider } from '../../spider/spider.js'
+import { filterText } from '../../url/filter-reasons.js'
 import { compilePattern } from '../../url/patterns.js'
+import { showUrl } from '../../url/show-url.js'
 import { some, span } from '../in-words.js'
 import type { Evidence } from './evidence.js'
-import type { Known } from './find-link.js'
+import type { Found, Known } from './find-link.js'
 import { nextSlot } from './next-slot.js'
 
 /** Why a URL is in its state: a sentence or two, most important first. */
@@ -14,14 +16,26 @@ export function whyThere(evidence: Evidence, now: number): string[] {
     const { code, message } = found.refusal
     return [`${code}: ${message}`, `the spider ${found.crawl.spider} rejects it, so it is never fetched`]
   }
-  if (found.kind === 'known') return [...whyKnown(found.where, evidence, now), ...evidence.waits]
+  if (found.kind === 'known')
+    return [...whyKnown(found.where, evidence, now), ...evidence.waits, ...whyChanged(evidence.asked, found)]
   if (found.judged === null)
-    return ['none of the searched crawls has it; without its spider, it is unknown whether it is in scope']
+    return [
+      'none of the searched crawls has it; without its spider, it is unknown whether it is in scope',
+      ...whyChanged(evidence.asked, found),
+    ]
   return [
     'it is in scope, but no page fetched so far links to it',
     `links on pages at depth ${found.judged.spider.admit.maxDepth} are not followed (scope.maxDepth)`,
     ...absence.map(({ code, message }) => `${code}: ${message}`),
+    ...whyChanged(evidence.asked, found),
   ]
+}
+
+/** Why the URL is not spelled as it was asked for, or could be another one by another setting. */
+export function whyChanged(asked: string, { rule }: Extract<Found, { readonly rule: unknown }>): string[] {
+  if (rule === null) return []
+  const text = filterText(rule)
+  return [rule === 'likely_session_id' ? text : `asked for as ${showUrl(asked)}: ${text}`]
 }
 
 /** How it was found, and how its route was chosen. */

@@ -85,6 +85,10 @@ export const QUEUE_METRICS = {
     ['crawl', 'spider'],
     'Links rejected because the queue was full or a budget was used up.',
   ),
+  shoal_crawl_filtered_links_total: counter(
+    ['crawl', 'spider', 'reason'],
+    'Links of pages that the filter changed or rejected, by reason; likely_session_id were kept as they are.',
+  ),
   shoal_crawl_bytes_total: counter(['crawl', 'spider'], 'Bytes of its pages as received.'),
   shoal_dead_letters: gauge(['crawl', 'spider', 'code'], 'Dead letters, by error code.'),
   shoal_workers: gauge(['state'], 'Workers known to the queue, by state.'),

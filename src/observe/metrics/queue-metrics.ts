@@ -40,6 +40,9 @@ export function queueMetrics(reading: QueueReading | null): Family[] {
     shoal_crawl_reclaimed_total: each(({ stats }) => stats.reclaimed),
     shoal_crawl_stale_total: each(({ stats }) => stats.stale),
     shoal_crawl_refused_total: each(({ stats }) => stats.refused),
+    shoal_crawl_filtered_links_total: several(({ stats }) =>
+      stats.filtered.map(({ reason, count }) => [{ reason }, count]),
+    ),
     shoal_crawl_bytes_total: each(({ stats }) => stats.bytes),
     shoal_dead_letters: several(({ dead }) => dead.map(({ code, count }) => [{ code }, count])),
     shoal_workers: byState(WORKER_STATES, reading.workers),

@@ -43,3 +43,18 @@ it('looks at the host of a URL first, and further only when that is a guess', as
   expect(await look('https://www.a.test/1', null)).toEqual({ state: 'queued', asked: ['www.a.test', undefined] })
   expect(await look('https://www.a.test/2', spider)).toEqual({ state: 'never', asked: ['a.test', undefined] })
 })
+
+it('says which rule made the URL that was asked for the one that is searched for', async () => {
+  const frontier = new MemoryFrontier({ clock: new ManualClock() })
+  const crawl = await frontier.open(specOf())
+  await frontier.add('c1', [linkTo('www.a.test/1', { host: 'a.test' })])
+  const look = async (url: string, at: typeof spider | null) => {
+    const found = await findLink(frontier, [crawl], url, async () => at)
+    return [found.kind, 'rule' in found ? found.rule : null]
+  }
+  expect(await look('https://www.a.test/1?PHPSESSID=1', spider)).toEqual(['known', 'session_id'])
+  expect(await look('https://www.a.test/1?PHPSESSID=1', null)).toEqual(['known', 'session_id'])
+  expect(await look('https://www.a.test/1', spider)).toEqual(['known', null])
+  expect(await look('https://www.a.test/2?b=1&a=1', spider)).toEqual(['never', 'param_order'])
+  expect(await look('https://www.a.test/2?utm_source=x', null)).toEqual(['never', 'dropped_params'])
+})

@@ -77,6 +77,7 @@ describe('the history of a URL', () => {
     expect(history.why).toEqual([
       '1 link of its host is ahead of it',
       'next slot of a.test: in 5.0 s: crawl delay of 5.0 s',
+      'asked for as https://a.test/books/x/3?utm_source=mail#top: parameters dropped (scope.canonical.dropParams)',
     ])
     const other = await backendsOf([link('/b/1', { route: 'other', depth: 0 })])
     expect((await other.tell('https://a.test/b/1')).admitted?.by).toBe(

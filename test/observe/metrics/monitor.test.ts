@@ -85,6 +85,18 @@ describe('the metrics of the queue', () => {
     expect(value('shoal_alerts_active', { rule: 'no_progress' })).toBe(0)
   })
 
+  it('tell what the filter did to links, by reason', async () => {
+    await backends.frontier.open(spec('c1'))
+    await backends.frontier.add('c1', [link('a.test')])
+    const example = { url: 'https://a.test/?PHPSESSID=1', became: 'https://a.test/' }
+    const filtered = [{ reason: 'session_id', count: 800, example }] as const
+    const lease = await leased()
+    await backends.frontier.settle([{ lease, outcome: { kind: 'done', links: [], bytes: 1, filtered } }])
+    const { value, lines } = await told()
+    expect(value('shoal_crawl_filtered_links_total', { crawl: 'c1', reason: 'session_id' })).toBe(800)
+    expect(lines.filter(({ name }) => name === 'shoal_crawl_filtered_links_total')).toHaveLength(1)
+  })
+
   it('tell of proxies by pool', async () => {
     const about = { machine: 'm', pid: 1, version: '1', pools: ['dc'] }
     await backends.frontier.lease({ worker: 'w1', seq: 1, want: 1, spiders: ['books'], about })

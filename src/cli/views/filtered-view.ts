@@ -1,0 +1,56 @@
+import type { CrawlStats } from '../../frontier/frontier.js'
+import { type DescribedLinks, describeFiltered } from '../../url/filter-reasons.js'
+import { clean } from '../terminal/clean.js'
+import { count, plural } from '../terminal/format.js'
+import type { Style } from '../terminal/style.js'
+
+/** From this many on, links that look as if they had a session id are worth a warning: the site may be endless. */
+const MANY_LIKELY = 100
+
+/** What the filter did to the links of a crawl, and how many the queue had no room for; nothing if all were accepted as they are. */
+export function filteredLines(
+  { filtered, refused }: Pick<CrawlStats, 'filtered' | 'refused'>,
+  style: Style,
+  mostReasons = Number.POSITIVE_INFINITY,
+): string[] {
+  const all = describeFiltered(filtered)
+  const kept = all.filter(({ effect }) => effect === 'kept')
+  const touched = all.filter(({ effect }) => effect !== 'kept')
+  const total = touched.reduce((sum, one) => sum + one.count, 0)
+  const more = touched.length - mostReasons
+  return [
+    ...(total === 0 ? [] : [`  ${figure(total)}  ${total === 1 ? 'link' : 'links'} changed or rejected by the scope`]),
+    ...touched.slice(0, mostReasons).map((one) => style.dim(`             ${reasonText(one)}`)),
+    ...(more > 0 ? [style.dim(`             and ${plural(more, 'other reason')}: shoal status`)] : []),
+    ...kept.flatMap((one) => {
+      const paint = one.count >= MANY_LIKELY ? style.yellow : style.dim
+      return [`  ${figure(one.count)}  ${paint(keptText(one))}`, ...exampleLines(one, style)]
+    }),
+    ...(refused === 0
+      ? []
+      : [
+          `  ${figure(refused)}  ${refused === 1 ? 'link' : 'links'} rejected: the queue was full or a budget was used up`,
+        ]),
+  ]
+}
+
+function reasonText({ effect, words, setting, count: links, example }: DescribedLinks): string {
+  const by = setting === null ? '' : ` (${setting})`
+  return `${effect}: ${words} × ${count(links)}${by}${example === null ? '' : `, for example ${exampleText(example)}`}`
+}
+
+function keptText({ words, setting }: DescribedLinks): string {
+  return `links kept: ${words} (${setting})`
+}
+
+function exampleLines({ example }: DescribedLinks, style: Style): string[] {
+  return example === null ? [] : [style.dim(`             for example ${exampleText(example)}`)]
+}
+
+function exampleText({ url, became }: NonNullable<DescribedLinks['example']>): string {
+  return became === null ? clean(url) : `${clean(url)} → ${clean(became)}`
+}
+
+function figure(value: number): string {
+  return count(value).padStart(9)
+}
