@@ -172,6 +172,12 @@ export const ERRORS = {
     meaning: 'The environment variable with the secret of a webhook is not set, or its value is not a valid secret.',
     hint: 'Set it for every process that runs workers for the spider.',
   },
+  secret_missing: {
+    next: 'stop',
+    exitCode: 'spider',
+    meaning: 'The environment variable with a secret of the spider is not set, or its value has more than one line.',
+    hint: 'Set it for every process that runs workers for the spider.',
+  },
   outlet_down: {
     next: 'stop',
     exitCode: 'backend',
@@ -299,6 +305,15 @@ export const ERRORS = {
     exitCode: 'usage',
     meaning: 'The port belongs to a service that is never a web site.',
     hint: "If you mean it, add 'host:port' to the spider's allowPrivate.",
+  },
+
+  secret_refused: {
+    next: 'dead',
+    failedAt: 'guard',
+    exitCode: 'spider',
+    meaning:
+      'A header or the body refers to a secret that the spider does not have, or that must not be sent to this origin.',
+    hint: 'Fix the reference, or add the origin to the secret if the site may have it.',
   },
 
   // The page and its server

@@ -39,6 +39,7 @@ export type {
   RouteDefinition,
   ScheduleDefinition,
   ScopeDefinition,
+  SecretDefinition,
   SessionDefinition,
   SpiderDefinition,
   SpiderPaceDefinition,
@@ -52,6 +53,7 @@ export type {
 export { defineSpider } from './spider/definition.js'
 export type { Page } from './spider/page.js'
 export type { PageLink, Pagination } from './spider/pagination.js'
+export { type SecretForm, secret } from './spider/secrets.js'
 export {
   csv,
   feed,

@@ -1,5 +1,6 @@
 import type { Clock } from './clock.js'
 import { jsonText } from './json-text.js'
+import { withoutUserInfo } from './url/show-url.js'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
@@ -81,9 +82,13 @@ export function createLog(level: LogLevel, clock: Clock, write: (line: string) =
   const at = (name: Exclude<LogLevel, 'silent'>): Log['info'] =>
     RANK[name] < RANK[level]
       ? () => {}
-      : (event, fields) =>
-          write(`${jsonText({ time: new Date(clock.now()).toISOString(), level: name, event, ...fields })}\n`)
+      : (event, fields) => write(lineOf({ time: new Date(clock.now()).toISOString(), level: name, event, ...fields }))
   return { verbose: level === 'debug', debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}
+
+/** A URL from a page may have a password in it, and so may the message of a server or of a spider's code. */
+function lineOf(fields: Readonly<Record<string, unknown>>): string {
+  return `${withoutUserInfo(jsonText(fields))}\n`
 }
 
 export const silentLog: Log = { verbose: false, debug() {}, info() {}, warn() {}, error() {} }

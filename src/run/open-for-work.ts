@@ -4,6 +4,7 @@ import { checkBrowser } from '../fetch/browser/chromium.js'
 import type { Log } from '../log.js'
 import { rendersPages, type Spider } from '../spider/spider.js'
 import { type BackendAddresses, type Backends, openBackends } from '../wire/backends.js'
+import { openSecrets } from '../worker/secrets.js'
 import { patient } from './patient.js'
 import { setupWarnings } from './setup-warnings.js'
 import { type SpiderSource, spiderFrom } from './spider-source.js'
@@ -49,12 +50,13 @@ export async function openForWork(
   return { spiders, backends, direct: opened }
 }
 
-/** Before the first page is fetched: a missing bucket or browser is reported now. */
+/** Before the first page is fetched: a missing secret, bucket or browser is reported now. */
 export async function readyForPages(
   spiders: readonly Spider[],
   { pages }: Backends,
   browser: string | null,
 ): Promise<void> {
+  for (const { name, secrets } of spiders) openSecrets(name, secrets, process.env)
   if (spiders.some(({ savePages }) => savePages)) await pages.ready()
   if (spiders.some(rendersPages)) await checkBrowser(browser)
 }

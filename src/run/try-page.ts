@@ -1,7 +1,7 @@
 import { systemClock, systemRandom } from '../clock.js'
 import { warnOf, withClosers } from '../closers.js'
 import { specFor } from '../coordinator/crawls.js'
-import { type ErrorCode, ShoalError } from '../errors.js'
+import { asShoalError, type ErrorCode, ShoalError } from '../errors.js'
 import { createBrowserFetcher, withBrowser } from '../fetch/browser/browser-fetcher.js'
 import { createHttpFetcher } from '../fetch/http/http-fetcher.js'
 import type { Release } from '../frontier/frontier.js'
@@ -12,12 +12,14 @@ import { createRobotsCache } from '../politeness/robots-cache.js'
 import type { HarvestedRecord, Spider } from '../spider/spider.js'
 import { createAdmitter } from '../url/admit.js'
 import type { Link } from '../url/link.js'
+import { showUrl } from '../url/show-url.js'
 import { openBackends } from '../wire/backends.js'
 import { fetchWanted } from '../worker/fetch-wanted.js'
 import { harvestPage } from '../worker/harvest-page.js'
 import { KnownLinks } from '../worker/known-links.js'
 import { statusError } from '../worker/outcome.js'
 import { robotsWaitMs } from '../worker/retry-waits.js'
+import { openSecrets, withoutSecrets } from '../worker/secrets.js'
 import { newVisit } from '../worker/visit-parts.js'
 import { visitorsOf } from '../worker/visitors.js'
 
@@ -82,6 +84,7 @@ export async function tryPage(spider: Spider, url: string, browser: string | nul
       pages: null,
       screenshots: null,
       fetcher,
+      secrets: openSecrets(spider.name, spider.secrets, process.env),
       proxies: null,
       visitors: visitorsOf(spider, clock, systemRandom),
       robots: createRobotsCache({
@@ -102,7 +105,9 @@ export async function tryPage(spider: Spider, url: string, browser: string | nul
     }
     const route = spider.routes.get(link.route)
     if (route === undefined) throw new ShoalError('no_route', `the spider has no route ${link.route}`)
-    const wanted = await fetchWanted(current, parts, route, null)
+    const wanted = await fetchWanted(current, parts, route, null).catch((thrown: unknown) => {
+      throw withoutSecrets(asShoalError(thrown), parts.secrets)
+    })
     const fetched = wanted.page
     if (fetched.kind === 'moved')
       throw new ShoalError('bad_redirect', `${url} redirects to ${fetched.link.url}, whose host is busy`)
@@ -118,7 +123,7 @@ export async function tryPage(spider: Spider, url: string, browser: string | nul
     for (const found of harvest.links) {
       const judged = admitter.resolve(found.href, response.url, found)
       const next = judged.ok ? admitter.link(judged.target, 1, found) : judged.refusal
-      if ('code' in next) refused.push({ href: found.href, code: next.code, message: next.message })
+      if ('code' in next) refused.push({ href: showUrl(String(found.href)), code: next.code, message: next.message })
       else if (!seen.has(next.fp)) {
         seen.add(next.fp)
         links.push(next)

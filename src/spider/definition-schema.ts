@@ -188,6 +188,11 @@ const feed = options({
   idleTimeout: duration({ min: 1 }).optional(),
 })
 
+const envName = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'expected the name of an environment variable')
+  .refine((name) => !name.startsWith('SHOAL_'), 'names that start with SHOAL_ are reserved')
+
 const outlet = options({
   redis: z.enum(['list', 'stream', 'hash']).optional(),
   webhook: z
@@ -211,11 +216,7 @@ const outlet = options({
   maxLength: atLeastOne.optional(),
   serialize: aFunction<NonNullable<RedisOutletDefinition['serialize']>>().optional(),
   field: aFunction<NonNullable<RedisOutletDefinition['field']>>().optional(),
-  secretEnv: z
-    .string()
-    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'expected the name of an environment variable')
-    .refine((name) => !name.startsWith('SHOAL_'), 'names that start with SHOAL_ are reserved')
-    .optional(),
+  secretEnv: envName.optional(),
   timeout: duration({ min: 100, max: 600_000 }).optional(),
 })
 
@@ -261,6 +262,15 @@ export const definitionSchema = options({
   userAgent: headerValue.min(1).optional(),
   contact: headerValue.min(1).optional(),
   headers: z.record(headerName, headerValue).default({}),
+  secrets: z
+    .record(
+      z.string(),
+      options({
+        env: envName,
+        origins: z.array(z.string()).min(1, 'needs at least one origin that it may be sent to'),
+      }),
+    )
+    .default({}),
   allowPrivate: z
     .array(
       z

@@ -51,6 +51,8 @@ export interface SpiderDefinition<
   /** Part of the default user agent, so that a site's owner can contact you: a URL or an email address. */
   readonly contact?: string
   readonly headers?: Readonly<Record<string, string>>
+  /** Keys and passwords that headers and bodies refer to with `secret('name')`. Values are never stored: a worker inserts them when it sends a request. */
+  readonly secrets?: Readonly<Record<string, SecretDefinition>>
   /** Private and loopback addresses that may be fetched, and used by webhooks: 'host:port', or 'host:*' for any port. */
   readonly allowPrivate?: readonly string[]
   readonly fetch?: FetchDefinition
@@ -82,6 +84,13 @@ export interface SpiderDefinition<
   readonly savePages?: boolean
   /** Where records are delivered as they are written, in addition to the store: Redis, webhooks. */
   readonly outlets?: readonly OutletDefinition[]
+}
+
+export interface SecretDefinition {
+  /** The environment variable that holds the value, in every process that runs workers for the spider. */
+  readonly env: string
+  /** Where it may be sent, and nowhere else: 'https://api.example'. */
+  readonly origins: readonly string[]
 }
 
 export interface ScheduleDefinition {

@@ -24,6 +24,7 @@ import { outletsOf } from './outlets.js'
 import { proxyNeed, spiderProxies, spiderSession } from './proxies.js'
 import { runHandler, userCode } from './run-handler.js'
 import { compileSchedule, type Schedule } from './schedule.js'
+import { secretsOf } from './secrets.js'
 import type { Backoff, RecordKind, RetryPolicy, Route, RouteRender, Spider, SpiderFeed } from './spider.js'
 
 const DEFAULT_RETRIES: RetryPolicy = {
@@ -122,6 +123,7 @@ export function resolveSpider(definition: SpiderDefinition, hash: string): Spide
     robots: checked.robots,
     userAgent: checked.userAgent ?? defaultUserAgent(checked.contact),
     headers: Object.fromEntries(Object.entries(checked.headers).map(([name, value]) => [name.toLowerCase(), value])),
+    secrets: secretsOf(checked),
     allowPrivate: checked.allowPrivate,
     fetch: {
       totalMs: fetch.timeout,

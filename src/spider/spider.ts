@@ -9,6 +9,7 @@ import type { HostKey, Json } from '../url/link.js'
 import type { BanCheck, SessionDefinition } from './definition.js'
 import type { Page } from './page.js'
 import type { Schedule } from './schedule.js'
+import type { SpiderSecret } from './secrets.js'
 import type { CheckedSeedSource } from './seed-source-schema.js'
 
 /**
@@ -40,6 +41,8 @@ export interface Spider {
   readonly robots: boolean | 'strict'
   readonly userAgent: string
   readonly headers: Readonly<Record<string, string>>
+  /** What its headers, and those and the bodies of its links, refer to. */
+  readonly secrets: readonly SpiderSecret[]
   readonly allowPrivate: readonly string[]
   readonly fetch: FetchLimits & { readonly maxRedirects: number }
   /** Null: none of its requests uses a proxy. */

@@ -27,16 +27,18 @@ export function dispatch(sending: Sending, held: Held): Promise<Answer> {
 
 async function exchange(sending: Sending, held: Held): Promise<Answer> {
   const { current, parts, request } = sending
-  const { clock, fetcher, spider } = parts
+  const { clock, fetcher, spider, secrets } = parts
   const { lent, visitor } = held
   const began = clock.mono()
   let dispatchedAt = Math.min(...held.permits.map(({ at }) => at))
   let response: FetchResponse | null = null
   let verdict: ProxyVerdict
   try {
+    const leaving = outgoing(visitor === null ? request : asVisitor(request, visitor), held, spider.allowPrivate)
     response = await fetcher.fetch(
       {
-        ...outgoing(visitor === null ? request : asVisitor(request, visitor), held, spider.allowPrivate),
+        // Here and not earlier: nothing but this request ever has the values.
+        ...(secrets ? secrets.fill(leaving, spider.headers) : leaving),
         limits: request.isRobots === true ? forRobots(spider.fetch) : spider.fetch,
         allowPrivate: spider.allowPrivate,
         onDispatch() {

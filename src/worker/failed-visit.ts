@@ -6,6 +6,7 @@ import { NO_LINKS } from './found-links.js'
 import { withScreenshot } from './keep-page.js'
 import { NO_RETRIES, outcomeOf } from './outcome.js'
 import type { Fetching, Produced } from './produced.js'
+import { withoutSecrets } from './secrets.js'
 import type { Visit, VisitParts } from './visit-parts.js'
 
 /** What becomes of a visit that threw. `fetching`: what it had got by then; null: no answer. */
@@ -18,7 +19,7 @@ export async function failedVisit(
   const { lease } = current
   const { spider, clock, log } = parts
   const { fp, url, route } = lease.link
-  const error = asShoalError(thrown)
+  const error = withoutSecrets(asShoalError(thrown), parts.secrets)
   const { code, message } = error
   const rules = { retries: spider.routes.get(route)?.retries ?? NO_RETRIES, maxThrottles: spider.maxThrottles }
   const outcome = outcomeOf(error, attemptsOf(error, lease), rules, parts.random, waitAskedBy(error, clock.now()))

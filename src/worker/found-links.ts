@@ -60,7 +60,7 @@ export function acceptLinks({ links: found, base }: PageLinks, lease: Lease, par
     const level = each.sameDepth === true ? lease.link.depth : depth
     const link = admission.ok ? admitter.link(admission.target, level, each) : admission.refusal
     const refused = 'code' in link
-    if (refused && log.verbose) log.debug('link.refused', { href: String(href).slice(0, 200), code: link.code })
+    if (refused && log.verbose) log.debug('link.refused', { href: showUrl(String(href)), code: link.code })
     const reason = refused ? link.reason : admission.ok ? admission.rule : null
     if (reason !== null) tally.add(reason, 1, () => exampleOf(href, base, refused ? null : link.url))
     // A link that is too deep here may not be on another page.

@@ -16,6 +16,7 @@ import type { BlobStore } from '../store/blob-store.js'
 import type { Admitter } from '../url/admit.js'
 import type { KnownLinks } from './known-links.js'
 import type { Outbox } from './outbox.js'
+import type { Secrets } from './secrets.js'
 import type { StrayErrors } from './stray-errors.js'
 import type { Visitors } from './visitors.js'
 import type { BodyHolder, WorkerSlots } from './worker-slots.js'
@@ -32,6 +33,8 @@ export interface VisitParts {
   /** Where screenshots of rendered pages that failed are kept; null: nothing is rendered. */
   readonly screenshots: BlobStore | null
   readonly fetcher: Fetcher
+  /** Null or left out: the spider has none. */
+  readonly secrets?: Secrets | null
   /** Null: the spider uses no proxies. */
   readonly proxies: SpiderProxies | null
   /** Null or left out: the spider keeps no sessions. */

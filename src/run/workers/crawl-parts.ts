@@ -7,6 +7,7 @@ import { createAdmitter } from '../../url/admit.js'
 import type { Backends } from '../../wire/backends.js'
 import { KnownLinks } from '../../worker/known-links.js'
 import { robotsWaitMs } from '../../worker/retry-waits.js'
+import { maskedLog, openSecrets } from '../../worker/secrets.js'
 import type { VisitParts } from '../../worker/visit-parts.js'
 import { visitorsOf } from '../../worker/visitors.js'
 import type { PartsOf } from '../../worker/worker.js'
@@ -16,7 +17,7 @@ const MOST_CRAWLS = 8
 
 type Shared = Omit<
   VisitParts,
-  'spider' | 'admitter' | 'pages' | 'screenshots' | 'robots' | 'known' | 'proxies' | 'visitors'
+  'spider' | 'secrets' | 'admitter' | 'pages' | 'screenshots' | 'robots' | 'known' | 'proxies' | 'visitors'
 >
 
 /** The parts that a visit works with, chosen by the spider of its crawl. */
@@ -38,10 +39,12 @@ export function partsOfCrawls(
       })
       const pages = spider.savePages ? backends.pages : null
       const screenshots = rendersPages(spider) ? backends.pages : null
+      const secrets = openSecrets(spider.name, spider.secrets, process.env)
       return [
         spider.name,
         {
           ...shared,
+          ...(secrets !== null && { secrets, log: maskedLog(shared.log, secrets) }),
           spider,
           admitter: createAdmitter(spider.admit),
           robots,
