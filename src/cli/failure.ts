@@ -3,6 +3,7 @@ import { asShoalError, isShoalError, ShoalError } from '../errors.js'
 import { jsonText } from '../json-text.js'
 import { isError, stackOf, textOf } from '../thrown.js'
 import { isOfSpider, placeInSpider } from '../uncaught.js'
+import { withoutUserInfo } from '../url/show-url.js'
 import { clean, cleanLayout } from './terminal/clean.js'
 import type { Style } from './terminal/style.js'
 
@@ -13,10 +14,12 @@ export function failureText(
 ): string {
   const error = asUserError(thrown)
   const { code, hint } = error
-  if (how.json) return `${jsonText({ error: { code, message: error.message, hint } })}\n`
+  // A password may be in a URL that was typed, or in what a server says about its address.
+  const message = withoutUserInfo(error.message)
+  if (how.json) return `${jsonText({ error: { code, message, hint } })}\n`
   const { style } = how
-  const lines = [`${style.red('error')} ${style.bold(code)}: ${clean(error.message)}`, `  → ${clean(hint)}`]
-  if (how.debug) lines.push(cleanLayout(stacksOf(error)))
+  const lines = [`${style.red('error')} ${style.bold(code)}: ${clean(message)}`, `  → ${clean(hint)}`]
+  if (how.debug) lines.push(cleanLayout(withoutUserInfo(stacksOf(error))))
   return `${lines.join('\n')}\n`
 }
 

@@ -1,8 +1,9 @@
 import { ShoalError } from '../errors.js'
 import { mediaTypeOf } from '../fetch/media-type.js'
-import { type Duration, shown } from '../units.js'
+import type { Duration } from '../units.js'
 import { encodeQuery } from '../url/encode-query.js'
 import { parseUrl } from '../url/parse-url.js'
+import { showUrl } from '../url/show-url.js'
 import { defineSpider, type TaggedDefinition } from './definition.js'
 import type { FieldDefinition } from './fields.js'
 import { baseUrl } from './html/base-url.js'
@@ -85,6 +86,7 @@ function absolute(href: string, base: string): string {
 
 function spiderName(urls: readonly string[]): string {
   const first = urls[0]
-  if (first === undefined || parseUrl(first) === null) throw new ShoalError('bad_url', `${shown(first)} is not a URL`)
+  if (first === undefined || parseUrl(first) === null)
+    throw new ShoalError('bad_url', `${first === undefined ? 'undefined' : showUrl(first)} is not a URL`)
   return `crawl-${new URL(first).hostname.replace(/[^A-Za-z0-9.-]/g, '-')}`.slice(0, 64)
 }
