@@ -4,6 +4,7 @@ import { asShoalError, ShoalError } from '../errors.js'
 import { parseRobots, ROBOTS_MAX_BYTES } from '../politeness/robots.js'
 import type { Seed } from '../spider/spider.js'
 import { parseUrl } from '../url/parse-url.js'
+import { withoutUserInfo } from '../url/show-url.js'
 import { type ListingFile, readListing } from './read-listing.js'
 import { unpack } from './unpack.js'
 
@@ -69,7 +70,9 @@ async function* walk(
   const isNewEnough = (modifiedAt: number | null) => since === null || modifiedAt === null || modifiedAt >= since
 
   /** True when nothing was skipped. */
-  async function* visit(url: string, level: number, must: boolean): AsyncGenerator<SeedSource, boolean> {
+  async function* visit(named: string, level: number, must: boolean): AsyncGenerator<SeedSource, boolean> {
+    // It is stored as the name of the file while the file is read; a request never has user info.
+    const url = withoutUserInfo(named)
     // Hashes, because an index may list a hundred thousand URLs of any length.
     const seen = hashOf(url)
     if (visited.has(seen)) return true

@@ -1,4 +1,5 @@
 import type { ShoalError } from '../errors.js'
+import { withoutUserInfo } from '../url/show-url.js'
 
 /** What a site's robots.txt says to us (RFC 9309). */
 export interface Robots {
@@ -111,7 +112,8 @@ export function ownPart(file: string | Uint8Array, productToken: string): OwnPar
       readingDelayed = false
       for (const group of delayed) group.crawlDelayMs = crawlDelay(value) ?? group.crawlDelayMs
     } else if (name === 'sitemap' && value !== '' && sitemaps.length < MAX_SITEMAPS) {
-      sitemaps.push(value)
+      // The fleet shares this text in the queue.
+      sitemaps.push(withoutUserInfo(value))
     }
   }
 
