@@ -2,7 +2,6 @@ import { ShoalError } from '../errors.js'
 import { nearest } from '../options.js'
 import { shown } from '../units.js'
 import { parseUrl } from '../url/parse-url.js'
-import type { CheckedDefinition } from './definition-schema.js'
 
 /** A secret that requests refer to by name. Its value exists only in the memory of a worker, and on the way to one of its origins. */
 export interface SpiderSecret {
@@ -38,13 +37,19 @@ export function fillReferences(text: string, insert: (name: string, form: Secret
   return text.replace(REFERENCE, (_reference, name: string, form: SecretForm | undefined) => insert(name, form))
 }
 
+/** As a definition has them, with the headers that refer to them. */
+interface DefinedSecrets {
+  readonly secrets: Readonly<Record<string, Omit<SpiderSecret, 'name'>>>
+  readonly headers: Readonly<Record<string, string>>
+}
+
 /** Why there is no such secret, for whoever wrote the reference. */
 export function unknownSecret(name: string, known: readonly string[]): string {
   const guess = nearest(name, known)
   return `the spider has no secret ${shown(name)}${guess === null ? '' : `, did you mean '${guess}'?`}`
 }
 
-export function secretsOf({ secrets, headers }: CheckedDefinition): readonly SpiderSecret[] {
+export function secretsOf({ secrets, headers }: DefinedSecrets): readonly SpiderSecret[] {
   const names = Object.keys(secrets)
   for (const name of names)
     if (!NAME.test(name)) throw invalid(`secrets.${name}: a name has letters, digits and underscores, at most 64`)
