@@ -48,13 +48,9 @@ function textOf(node, constants) {
     case 'Literal':
       return typeof node.value === 'string' ? node.value : null
     case 'TemplateLiteral':
-      return joined(
-        node.quasis.flatMap(({ value }, nth) => {
-          const expression = node.expressions[nth]
-          return expression === undefined ? [value.cooked] : [value.cooked, textOf(expression, constants)]
-        }),
-        '',
-      )
+      return template(node, 'cooked', constants)
+    case 'TaggedTemplateExpression':
+      return node.tag.property?.name === 'raw' ? template(node.quasi, 'raw', constants) : null
     case 'Identifier':
       return constants.has(node.name) ? textOf(constants.get(node.name), constants) : null
     case 'MemberExpression':
@@ -64,6 +60,14 @@ function textOf(node, constants) {
     default:
       return null
   }
+}
+
+function template({ quasis, expressions }, spelling, constants) {
+  const texts = quasis.flatMap(({ value }, nth) => [
+    value[spelling],
+    ...(nth < expressions.length ? [textOf(expressions[nth], constants)] : []),
+  ])
+  return joined(texts, '')
 }
 
 function joinedList({ callee, arguments: [separator] }, constants) {

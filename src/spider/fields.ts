@@ -11,13 +11,16 @@ import { ShoalError } from '../errors.js'
 import { isHtml, isXml, mediaTypeOf } from '../fetch/media-type.js'
 import { encodeQuery } from '../url/encode-query.js'
 import type { Json } from '../url/link.js'
-import { CONVERSIONS, type Conversion, collapse, convert } from './convert.js'
+import { CONVERSIONS, type Conversion, collapse, convert, type Reading } from './convert/convert.js'
+import type { DecimalMark } from './convert/numbers.js'
+import { DATE_ORDERS, type DateOrder } from './convert/numeric-date.js'
 import { resolveBase } from './html/base-url.js'
 import { compileExtractor, type Extractor } from './html/extract.js'
 import type { Rule } from './html/program.js'
 import { parseSelector } from './html/selector.js'
 import { type JsonPath, parsePath, readPath } from './json-path.js'
 import type { Page } from './page.js'
+import { pageLanguage } from './page-language.js'
 
 /**
  * A CSS selector (`'h1'`, text of the first match), a selector with an attribute (`'img@src'`), a path into a JSON page
@@ -32,6 +35,10 @@ interface FieldOptions {
   readonly path?: string
   /** How the text is converted; default 'text'. Values from a path stay as they are unless this is given. */
   readonly as?: Conversion
+  /** For `as: 'date'`: the order of 03/04/2026 and 03/04/26; default: that of the page's language. */
+  readonly order?: DateOrder
+  /** For `as: 'number'` and `'integer'`: the decimal mark, which decides what 1.234 and 1,234 are; default: that of the page's language. */
+  readonly decimal?: DecimalMark
   /** All matches, as an array, instead of the first. */
   readonly all?: boolean
   /** Used if nothing is found, or it cannot be converted. */
@@ -71,6 +78,10 @@ interface Field {
   /** Index of its rule in the extractor, or the path. */
   readonly source: number | JsonPath
   readonly as: Conversion | null
+  readonly order: DateOrder | null
+  readonly decimal: DecimalMark | null
+  /** Whether it is written for people, in the page's language. */
+  readonly forPeople: boolean
   readonly all: boolean
   readonly fallback: Json | undefined
   readonly pattern: RegExp | null
@@ -133,7 +144,9 @@ function factRule(source: string, first: boolean): Rule {
   return { selector, pick: { kind: 'attribute', name: selector.attribute ?? '' }, first, skipNofollow: false }
 }
 
-const OPTIONS: ReadonlySet<string> = new Set(['select', 'path', 'as', 'all', 'default', 'pattern'])
+const OPTIONS: ReadonlySet<string> = new Set(['select', 'path', 'as', 'order', 'decimal', 'all', 'default', 'pattern'])
+/** The attributes that people read. Programs read all others, and write 1.234 with a decimal point in every language. */
+const TEXT_ATTRIBUTES: ReadonlySet<string> = new Set(['alt', 'title', 'aria-label', 'placeholder'])
 
 function compileField(name: string, definition: FieldDefinition, compiled: Rule[]): Field {
   const options: FieldOptions =
@@ -146,12 +159,19 @@ function compileField(name: string, definition: FieldDefinition, compiled: Rule[
   for (const key of Object.keys(options)) if (!OPTIONS.has(key)) throw wrong(`unknown option '${key}'`)
   if (options.as !== undefined && !CONVERSIONS.includes(options.as))
     throw wrong(`as: '${options.as}' is not one of ${CONVERSIONS.join(', ')}`)
+  if (options.order !== undefined && (options.as !== 'date' || !DATE_ORDERS.includes(options.order)))
+    throw wrong(`'order' is one of ${DATE_ORDERS.join(', ')}, and belongs to as: 'date'`)
+  const numeric = options.as === 'number' || options.as === 'integer'
+  if (options.decimal !== undefined && !(numeric && (options.decimal === '.' || options.decimal === ',')))
+    throw wrong(`'decimal' is '.' or ',', and belongs to as: 'number' or 'integer'`)
   if ((options.select === undefined) === (options.path === undefined)) throw wrong(`it needs either 'select' or 'path'`)
   const all = options.all === true
   let source: number | JsonPath
+  let forPeople = false
   if (options.select === undefined) source = parsePath(options.path ?? '')
   else {
     const selector = parseSelector(options.select)
+    forPeople = selector.attribute === null || TEXT_ATTRIBUTES.has(selector.attribute)
     const pick: Rule['pick'] =
       selector.attribute !== null
         ? { kind: 'attribute', name: selector.attribute }
@@ -162,6 +182,9 @@ function compileField(name: string, definition: FieldDefinition, compiled: Rule[
     name,
     source,
     as: options.as ?? (options.select === undefined ? null : 'text'),
+    order: options.order ?? null,
+    decimal: options.decimal ?? null,
+    forPeople,
     all,
     fallback: options.default,
     // A pattern with state would give different results from page to page.
@@ -176,10 +199,11 @@ function readFields(
   baseHref: string | null,
 ): Record<string, Json> {
   const values: Record<string, Json> = {}
+  const hints = hintsOf(page, baseHref)
   for (const field of fields) {
     const raw: readonly Json[] =
       typeof field.source === 'number' ? (found[field.source] ?? []) : readPath(page.losslessJson, field.source)
-    const value = field.all ? readAll(field, raw, page, baseHref) : readOne(field, raw[0], page, baseHref)
+    const value = field.all ? readAll(field, raw, hints) : readOne(field, raw[0], hints)
     const final = value === undefined || value === null ? (field.fallback ?? value) : value
     if (final === undefined) continue
     if (field.name !== '__proto__') values[field.name] = final
@@ -190,16 +214,16 @@ function readFields(
 }
 
 /** Undefined if there is none, so that the schema can say whether the list may be empty. */
-function readAll(field: Field, raw: readonly Json[], page: Page, baseHref: string | null): Json | undefined {
+function readAll(field: Field, raw: readonly Json[], hints: PageHints): Json | undefined {
   const values: Json[] = []
   for (const one of raw) {
-    const value = readOne(field, one, page, baseHref)
+    const value = readOne(field, one, hints)
     if (value !== undefined) values.push(value)
   }
   return values.length === 0 && field.fallback !== undefined ? undefined : values
 }
 
-function readOne(field: Field, raw: Json | undefined, page: Page, baseHref: string | null): Json | undefined {
+function readOne(field: Field, raw: Json | undefined, hints: PageHints): Json | undefined {
   if (raw === undefined) return undefined
   if (field.pattern === null && (field.as === null || typeof raw === 'object')) return raw
   let text = String(raw)
@@ -210,8 +234,35 @@ function readOne(field: Field, raw: Json | undefined, page: Page, baseHref: stri
     text = match[1] ?? match[0]
   }
   if (typeof raw === 'number' && field.as === 'number' && field.pattern === null) return raw
-  if (field.as === 'url') return convert(encodeQuery(text, page), 'url', resolveBase(baseHref, page.url))
-  return convert(text, field.as ?? 'text', page.url)
+  const written = field.as === 'url' ? encodeQuery(text, hints.page) : text
+  return convert(written, field.as ?? 'text', {
+    base: hints.base,
+    language: field.forPeople ? hints.language : noLanguage,
+    order: field.order,
+    decimal: field.decimal,
+  })
+}
+
+/** What a page says about how its texts are read; looked up only for those that need it. */
+interface PageHints extends Pick<Reading, 'base' | 'language'> {
+  readonly page: Page
+}
+
+function hintsOf(page: Page, baseHref: string | null): PageHints {
+  let language: string | null | undefined
+  return {
+    page,
+    base: () => resolveBase(baseHref, page.url),
+    language() {
+      if (language === undefined)
+        language = pageLanguage(hasTags(mediaTypeOf(page)) ? page.text : null, page.headers['content-language'])
+      return language
+    },
+  }
+}
+
+function noLanguage(): null {
+  return null
 }
 
 /** `5; url='/next'` → `/next`; a refresh of the page itself is not a link. */

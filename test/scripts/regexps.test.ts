@@ -17,12 +17,14 @@ it('knows what is built from constants', () => {
   const source = `const DAY = '\\\\d+'
     const WORDS = ['a', \`b\${DAY}\`]
     const TEXT = /"[^"]*"/.source
-    export const ALL = [new RegExp(\`^(?:\${WORDS.join('|')})$\`, 'i'), RegExp(TEXT), new RegExp(['x', 'y'].join(''), 'u')]`
+    export const ALL = [new RegExp(\`^(?:\${WORDS.join('|')})$\`, 'i'), RegExp(TEXT), new RegExp(['x', 'y'].join(''), 'u')]
+    export const RAW = new RegExp(String.raw\`\\s\${DAY}\`)`
   expect(found(source)).toEqual([
     [3, '"[^"]*"', ''],
     [4, '^(?:a|b\\d+)$', 'i'],
     [4, '"[^"]*"', ''],
     [4, 'xy', 'u'],
+    [5, '\\s\\d+', ''],
   ])
 })
 

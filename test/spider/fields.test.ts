@@ -1,14 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { readNumber } from '../../src/spider/convert.js'
 import { compileHarvest, type FieldDefinition } from '../../src/spider/fields.js'
 import { createPage } from '../../src/spider/page.js'
 
-function page(body: string, contentType = 'text/html') {
+function page(body: string, contentType = 'text/html', headers: Record<string, string> = {}) {
   return createPage({
     url: 'https://x.example/a/',
     requestedUrl: 'https://x.example/a/',
     status: 200,
-    headers: { 'content-type': contentType },
+    headers: { 'content-type': contentType, ...headers },
     body: Buffer.from(body),
     route: 'r',
     depth: 0,
@@ -104,32 +103,61 @@ describe('fields', () => {
     ['both', { select: 'a', path: 'a' }, 'spider_invalid'],
     ['an unknown option', { select: 'a', sel: 'b' } as FieldDefinition, 'spider_invalid'],
     ['an unknown conversion', { select: 'a', as: 'money' } as unknown as FieldDefinition, 'spider_invalid'],
+    ['an unknown order', { select: 'a', as: 'date', order: 'dym' } as unknown as FieldDefinition, 'spider_invalid'],
+    ['an order of no date', { select: 'a', order: 'dmy' }, 'spider_invalid'],
+    ['a decimal mark of no number', { select: 'a', as: 'date', decimal: ',' }, 'spider_invalid'],
+    [
+      'an unknown decimal mark',
+      { select: 'a', as: 'number', decimal: ';' } as unknown as FieldDefinition,
+      'spider_invalid',
+    ],
     ['a bad selector', 'a[', 'bad_selector'],
     ['a bad path', '$.a[', 'bad_selector'],
   ])('refuses %s', (_, definition, code) => {
     expect(() => compileHarvest({ fields: { x: definition } })).toThrowError(expect.objectContaining({ code }))
   })
 
-  it.each<[string, number | null]>([
-    ['£51.77', 51.77],
-    ['1,234.50', 1234.5],
-    ['1.234,50 €', 1234.5],
-    ['1 234,5', 1234.5],
-    ['1\u00a0234\u202f567', 1_234_567],
-    ['CHF 1’234.–', 1234],
-    ['1,234', 1234],
-    ['1.234', 1.234],
-    ['1,5', 1.5],
-    ['1.234.567', 1_234_567],
-    ['from -3.5 to 7', -3.5],
-    ['.5', 0.5],
-    ['USD 10.', 10],
-    ['2e3', 2000],
-    ['1e999', null],
-    ['none', null],
-    ['', null],
-  ])('reads the number in %j', (text, number) => {
-    expect(readNumber(text)).toBe(number)
+  it('reads numbers and dates in the language of the page', () => {
+    const fields: Record<string, FieldDefinition> = {
+      price: { select: 'p', as: 'number' },
+      stock: { select: 'p', as: 'integer' },
+      day: { select: 'i', as: 'date' },
+    }
+    const body = '<p>1.234</p><i>03/04/2026</i>'
+    const german = { price: 1234, stock: 1234, day: '2026-04-03T00:00:00.000Z' }
+    const american = { price: 1.234, stock: null, day: '2026-03-04T00:00:00.000Z' }
+    const unknown = { price: 1.234, stock: null, day: null }
+    expect(fieldsOf(fields, `<!doctype html><html lang="de">${body}`)).toEqual(german)
+    expect(fieldsOf(fields, `<!-- <html lang=en-US> --><HTML class=x LANG=de_AT>${body}`)).toEqual(german)
+    expect(fieldsOf(fields, `<meta http-equiv="Content-Language" content="de">${body}`)).toEqual(german)
+    expect(fieldsOf(fields, `<html lang="en-US">${body}`)).toEqual(american)
+    expect(fieldsOf(fields, `<html lang="">${body}`)).toEqual(unknown)
+    expect(fieldsOf(fields, `<html lang="no language at all">${body}`)).toEqual(unknown)
+    expect(fieldsOf(fields, body)).toEqual(unknown)
+    const withHeader = (language: string) =>
+      compileHarvest({ fields }).run(page(body, 'text/html', { 'content-language': language })).fields
+    expect(withHeader('de')).toEqual(german)
+    expect(withHeader('de, en')).toEqual(unknown)
+  })
+
+  it('reads what programs write without the language of the page', () => {
+    const body = '<html lang=de><meta itemprop=price content="1.234"><img alt="1.234 Stück">'
+    expect(
+      fieldsOf({ price: { select: 'meta@content', as: 'number' }, pieces: { select: 'img@alt', as: 'number' } }, body),
+    ).toEqual({ price: 1.234, pieces: 1234 })
+    expect(fieldsOf({ price: { path: 'price', as: 'number' } }, '{"price":"1.234"}', 'application/json')).toEqual({
+      price: 1.234,
+    })
+  })
+
+  it('reads numbers and dates as the spider says', () => {
+    const body = '<html lang=en-US><p>1.234</p><i>03/04/26</i>'
+    expect(
+      fieldsOf(
+        { price: { select: 'p', as: 'number', decimal: ',' }, day: { select: 'i', as: 'date', order: 'dmy' } },
+        body,
+      ),
+    ).toEqual({ price: 1234, day: '2026-04-03T00:00:00.000Z' })
   })
 })
 
