@@ -511,6 +511,11 @@ export const ERRORS = {
     meaning: 'The database file is damaged, or not a database.',
     hint: 'Move the file and run again, or restore a backup.',
   },
+  db_lost: {
+    next: 'backend',
+    meaning: 'The database file was deleted, moved or replaced while it was in use.',
+    hint: 'Restore the file from a backup, or run again to start over.',
+  },
   db_newer: {
     next: 'backend',
     meaning: 'The database was written by a newer version of Shoal.',

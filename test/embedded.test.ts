@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../src/clock.js'
 import type { Lease } from '../src/frontier/frontier.js'
@@ -180,5 +180,72 @@ describe('the database thread', () => {
     waiting = []
     await expect.poll(async () => (await frontier.stats('c1')).queued, { timeout: 10_000 }).toBe(1)
     kept?.stop()
+  })
+})
+
+describe('a database file that is not the one that was opened', () => {
+  const remove =
+    (...ends: string[]) =>
+    (file: string) => {
+      for (const end of ends) rmSync(`${file}${end}`)
+    }
+  const replace = (file: string) => {
+    renameSync(file, `${file}.moved`)
+    writeFileSync(file, '')
+  }
+
+  it.each([
+    ['deleted', 'deleted', remove('')],
+    ['deleted with its log', 'deleted', remove('', '-wal', '-shm')],
+    ['without its log', 'deleted', remove('-wal')],
+    ['replaced', 'replaced', replace],
+    ['in a folder that is deleted', 'deleted', (file: string) => rmSync(dirname(file), { recursive: true })],
+  ] as const)('%s is reported at the latest when it is closed, and its content is saved', async (_, change, harm) => {
+    const file = join(dir.path, 'data', 'shoal.db')
+    const lost = await openBackends({ queue: `sqlite:${file}`, store: `sqlite:${file}` })
+    await lost.frontier.open(specOf())
+    await lost.frontier.add('c1', [linkTo('a.test/1')])
+    harm(file)
+    await expect(lost.close()).rejects.toMatchObject({
+      code: 'db_lost',
+      message: expect.stringMatching(
+        new RegExp(
+          `shoal\\.db(-wal)? was ${change} .*\\(0 pages done, 0 records\\) is saved in .*-rescued-${process.pid}\\.db$`,
+        ),
+      ),
+    })
+    const rescued = `sqlite:${join(dirname(file), `shoal-rescued-${process.pid}.db`)}`
+    const saved = await openBackends({ queue: rescued, store: rescued })
+    expect(await saved.frontier.stats('c1')).toMatchObject({ total: 1 })
+    await saved.close()
+  })
+
+  it('fails every call from then on, and is saved once', async () => {
+    const file = join(dir.path, 'a.db')
+    const one = await openBackends({ queue: `sqlite:${file}`, store: `sqlite:${file}` })
+    await one.frontier.open(specOf())
+    rmSync(file)
+    const code = () =>
+      one.frontier.stats('c1').then(
+        () => 'none',
+        (error: { code: string }) => error.code,
+      )
+    await expect.poll(code, { timeout: 10_000 }).toBe('db_lost')
+    await expect(one.frontier.add('c1', [linkTo('a.test/1')])).rejects.toMatchObject({ code: 'db_lost' })
+    await expect(one.close()).rejects.toMatchObject({ code: 'db_lost' })
+    expect(readdirSync(dir.path).filter((name) => name.includes('rescued'))).toHaveLength(1)
+  })
+
+  it('says so when its content is gone as well', async () => {
+    const file = join(dir.path, 'b.db')
+    const before = await openBackends({ queue: `sqlite:${file}`, store: `sqlite:${file}` })
+    await before.frontier.open(specOf())
+    await before.close()
+    const one = await openBackends({ queue: `sqlite:${file}`, store: `sqlite:${file}` })
+    truncateSync(file)
+    await expect(one.close()).rejects.toMatchObject({
+      code: 'db_lost',
+      message: expect.stringContaining('was emptied while it was in use'),
+    })
   })
 })

@@ -27,6 +27,8 @@ export class DatabaseClient {
   #calls: Call[] = []
   #nextId = 1
   #dead: Error | null = null
+  /** Why what was written is not at its path, as the thread found when it closed the file. */
+  closeError: Error | null = null
   /** Called with leases of a worker that turned out to be lost. */
   onLost: (tokens: readonly string[]) => void = () => {}
 
@@ -35,6 +37,7 @@ export class DatabaseClient {
     port.on('message', (message: FromThread) => {
       if (message.kind === 'answers') for (const answer of message.answers) this.#settle(answer)
       else if (message.kind === 'lost') this.onLost(message.tokens)
+      else if (message.kind === 'closed' && message.error !== null) this.closeError = fromWire(message.error)
     })
     port.on('close', () => this.fail(new ShoalError('db_unwritable', 'the database thread has ended')))
   }
@@ -166,6 +169,7 @@ export class DatabaseThread {
     this.client.post({ kind: 'close' })
     await this.#ended
     await this.#thread.terminate()
+    if (this.client.closeError !== null) throw this.client.closeError
   }
 }
 

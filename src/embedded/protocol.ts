@@ -63,4 +63,5 @@ export type FromThread =
   | { readonly kind: 'lost'; readonly worker: string; readonly tokens: readonly string[] }
   | { readonly kind: 'ready' }
   | { readonly kind: 'failed'; readonly error: WireError }
-  | { readonly kind: 'closed' }
+  /** With what became of the file, if it is not the one that was opened. */
+  | { readonly kind: 'closed'; readonly error: WireError | null }

@@ -8,8 +8,10 @@ import { SqliteNotesEngine } from '../notes/sqlite/sqlite-notes-engine.js'
 import { SqliteLedgerEngine } from '../proxy/sqlite/sqlite-ledger-engine.js'
 import { SqliteDb } from '../sqlite/db.js'
 import type { SqliteEngine } from '../sqlite/engine.js'
+import { WatchedFiles } from '../sqlite/watched-file.js'
 import { migrateStore } from '../store/sqlite/schema.js'
 import { storeEngines } from '../store/sqlite/store-engines.js'
+import { rescue } from './lost-file.js'
 import { throughGate } from './native-gate.js'
 import type {
   Answer,
@@ -32,6 +34,8 @@ import type {
 const KEEP_EVERY_MS = 100
 const REAP_EVERY_MS = 1_000
 const REAP_AT_ONCE = 200
+/** How often it is checked that the file is still at its path: two calls of stat, about 10 µs. */
+const WATCH_EVERY_MS = 1_000
 
 const NOTHING_LEASED: LeaseReply = { leases: [], idleMs: REAP_EVERY_MS, drain: false }
 
@@ -50,6 +54,7 @@ function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
   let db: SqliteDb
   let frontier: SqliteFrontierEngine
   let proxies: SqliteLedgerEngine
+  let files: WatchedFiles
   const engines = new Map<string, SqliteEngine>()
   try {
     throughGate(gate, () => {
@@ -62,6 +67,7 @@ function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
       proxies = new SqliteLedgerEngine(db, clock)
       engines.set('frontier', frontier).set('proxies', proxies).set('notes', new SqliteNotesEngine(db, clock))
       for (const [part, engine] of Object.entries(storeEngines(db))) engines.set(`store.${part}`, engine)
+      files = new WatchedFiles(file)
     })
   } catch (error) {
     send(port, { kind: 'failed', error: toWire(error) })
@@ -120,7 +126,19 @@ function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
     proxies.rolledBack()
   }
 
+  /** Set for good once the file is not at its path any more: nothing that is written would be found again. */
+  let lost: WireError | null = null
+  const watch = (): void => {
+    if (lost !== null) return
+    const change = files.change()
+    if (change !== null) lost = toWire(rescue(db, change, process.pid))
+  }
+
   const runAll = (calls: readonly Call[]): Answer[] => {
+    if (lost !== null) {
+      const error = lost
+      return calls.map(([id]) => [id, false, error])
+    }
     if (calls.every(isRead)) return calls.map(runAlone)
     if (calls.length === 1) return calls.map(runAlone)
     try {
@@ -176,8 +194,12 @@ function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
     else if (message.kind === 'close') {
       clearInterval(reaper)
       clearInterval(beat)
-      throughGate(gate, () => db.close())
-      send(client, { kind: 'closed' })
+      clearInterval(watcher)
+      throughGate(gate, () => {
+        watch()
+        db.close()
+      })
+      send(client, { kind: 'closed', error: lost })
       port.close()
       process.exit(0)
     }
@@ -217,15 +239,17 @@ function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
     }
   }
   const keepAlive = quietly(() => {
+    if (lost !== null) return
     for (const [worker, keeper] of keepers) beatAndExtend(worker, keeper)
   })
   const beat = setInterval(keepAlive, KEEP_EVERY_MS)
   const reaper = setInterval(
     quietly(() => {
-      if (keepers.size > 0) transaction(() => frontier.reap(REAP_AT_ONCE))
+      if (lost === null && keepers.size > 0) transaction(() => frontier.reap(REAP_AT_ONCE))
     }),
     REAP_EVERY_MS,
   )
+  const watcher = setInterval(quietly(watch), WATCH_EVERY_MS)
   listen(port)
   send(port, { kind: 'ready' })
 }

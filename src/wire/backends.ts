@@ -101,8 +101,11 @@ function backendsOf(queue: QueuePart, store: StorePart): Backends {
       return queuePort === null || storePort === null ? null : { queue: queuePort, store: storePort }
     },
     async close() {
-      await queue.close()
-      await store.close()
+      try {
+        await queue.close()
+      } finally {
+        await store.close()
+      }
     },
   }
 }
