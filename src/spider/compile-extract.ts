@@ -5,6 +5,7 @@ import { compilePatterns } from './admit-rules.js'
 import type { CheckedRoute } from './definition-schema.js'
 import { compileHarvest, type Found, type Harvester, type LinkRule } from './fields.js'
 import { resolveBase } from './html/base-url.js'
+import { readRefresh } from './html/refresh.js'
 import type { Page } from './page.js'
 import type { HandlerPlan } from './run-handler.js'
 import type { FoundLink } from './spider.js'
@@ -67,8 +68,16 @@ function collectLinks(rules: readonly FollowRule[], found: Found, page: Page, co
       collected.push(rule.link(base === null || url === null ? href : url.href))
     }
   }
-  if (found.refresh !== null && rules.length > 0 && !found.nofollow) {
-    collected.push({ href: (base === null ? null : parseUrl(found.refresh, base))?.href ?? found.refresh })
+  if (rules.length > 0 && !found.nofollow) collectRefreshes(found, page, base, collected)
+}
+
+/** A header is read before the page, so the page's base element does not apply to it. */
+function collectRefreshes(found: Found, page: Page, base: string | null, collected: FoundLink[]): void {
+  const { refresh } = page.headers
+  const target = refresh === undefined ? null : readRefresh(refresh)
+  if (target !== null) collected.push({ href: target })
+  for (const href of found.refreshes) {
+    collected.push({ href: (base === null ? null : parseUrl(href, base))?.href ?? href })
   }
 }
 

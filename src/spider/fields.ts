@@ -2,7 +2,7 @@
  * Link rules and fields of a route, compiled once and run on page after page:
  *
  *   const harvester = compileHarvest({ links: [{ select: 'article a' }], fields: { title: 'h1' } })
- *   harvester.run(page) → { links: [['/a', '/b']], fields: { title: '…' }, base: null, nofollow: false, refresh: null }
+ *   harvester.run(page) → { links: [['/a', '/b']], fields: { title: '…' }, base: null, nofollow: false, refreshes: [] }
  *
  * All of them are evaluated in one pass over the tags of the page, without a tree, if the selectors allow it (see html/selector.ts) and the page is not
  * misnested; otherwise on the tree of a spec-compliant parser, with the same results.
@@ -17,6 +17,7 @@ import { DATE_ORDERS, type DateOrder } from './convert/numeric-date.js'
 import { resolveBase } from './html/base-url.js'
 import { compileExtractor, type Extractor } from './html/extract.js'
 import type { Rule } from './html/program.js'
+import { readRefresh } from './html/refresh.js'
 import { parseSelector } from './html/selector.js'
 import { type JsonPath, parsePath, readPath } from './json-path.js'
 import type { Page } from './page.js'
@@ -69,8 +70,8 @@ export interface Found {
   readonly base: string | null
   /** The page asks robots not to follow its links. */
   readonly nofollow: boolean
-  /** Where a meta refresh leads. */
-  readonly refresh: string | null
+  /** Where the meta refreshes lead. Browsers follow the first or the fastest of several; as links all of them count. */
+  readonly refreshes: readonly string[]
 }
 
 interface Field {
@@ -98,7 +99,7 @@ export function compileHarvest(rules: {
   )
   const base = compiled.push({ ...factRule('base@href', true), htmlOnly: true }) - 1
   const robots = compiled.push(factRule('meta[name="robots" i]@content', false)) - 1
-  const refresh = compiled.push(factRule('meta[http-equiv="refresh" i]@content', true)) - 1
+  const refresh = compiled.push(factRule('meta[http-equiv="refresh" i]@content', false)) - 1
   const extractor = compileExtractor(compiled)
   const asksHtml = links.length > 0 || fields.some((field) => typeof field.source === 'number')
   const nothing: readonly string[][] = compiled.map(() => [])
@@ -114,7 +115,7 @@ export function compileHarvest(rules: {
         fields: readFields(fields, found, page, baseHref),
         base: baseHref,
         nofollow: (found[robots] ?? []).some((content) => /\b(?:nofollow|none)\b/i.test(content)),
-        refresh: encoded(readRefresh(found[refresh]?.[0]), page),
+        refreshes: refreshTargets(found[refresh] ?? NO_TEXTS, page),
       }
     },
   }
@@ -265,12 +266,12 @@ function noLanguage(): null {
   return null
 }
 
-/** `5; url='/next'` → `/next`; a refresh of the page itself is not a link. */
-function readRefresh(content: string | undefined): string | null {
-  if (content === undefined) return null
-  const found = /^\s*[\d.]*\s*[;,\s]\s*(?:url\s*=\s*)?(?:"([^"]*)|'([^']*)|(\S.*))/i.exec(content)
-  const target = (found?.[1] ?? found?.[2] ?? found?.[3] ?? '').trim()
-  return target === '' ? null : target
+const NO_TEXTS: readonly string[] = []
+
+function refreshTargets(contents: readonly string[], page: Page): readonly string[] {
+  // Of nearly every page: no array of its own.
+  if (contents.length === 0) return NO_TEXTS
+  return contents.flatMap((content) => encoded(readRefresh(content), page) ?? [])
 }
 
 /** Text, an image or a JSON file has no tags to scan for. */

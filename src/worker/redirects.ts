@@ -4,7 +4,8 @@ import type { RequestExtras } from '../url/link.js'
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
 
 export function redirectTarget({ status, headers }: Pick<FetchResponse, 'status' | 'headers'>): string | null {
-  return REDIRECTS.has(status) ? (headers.location ?? null) : null
+  // An empty one is none, as in browsers: it would lead back to the same page for ever.
+  return REDIRECTS.has(status) ? headers.location || null : null
 }
 
 /** As browsers do: 303 always, and 301 and 302 for a POST, turn the request into a plain GET. */

@@ -5,7 +5,7 @@ import type { Page } from '../../src/spider/page.js'
 import { resolveSpider } from '../../src/spider/resolve.js'
 import type { Harvest } from '../../src/spider/spider.js'
 
-function harvest(route: Record<string, unknown>, html: string, ruleLinks?: boolean): Harvest {
+function harvest(route: Record<string, unknown>, html: string, ruleLinks?: boolean, headers = {}): Harvest {
   const definition = {
     name: 'books',
     start: ['https://books.example/'],
@@ -15,13 +15,14 @@ function harvest(route: Record<string, unknown>, html: string, ruleLinks?: boole
   const spider = resolveSpider(definition as unknown as SpiderDefinition, 'hash')
   const page = {
     url: 'https://books.example/a/b',
-    headers: { 'content-type': 'text/html' },
+    headers: { 'content-type': 'text/html', ...headers },
     text: html,
   } as unknown as Page
   return spider.routes.get('book')?.harvest(page, ruleLinks) as Harvest
 }
 
-const hrefs = (follow: unknown, html: string) => harvest({ follow }, html).links.map(({ href }) => href)
+const hrefs = (follow: unknown, html: string, headers = {}) =>
+  harvest({ follow }, html, undefined, headers).links.map(({ href }) => href)
 
 describe('follow rules', () => {
   it('give links in the order of the rules, as they stand on the page', () => {
@@ -71,6 +72,18 @@ describe('follow rules', () => {
 
   it('take a meta refresh for a link', () => {
     expect(hrefs([{ links: 'a' }], '<meta http-equiv="refresh" content="0; url=/next">')).toEqual(['/next'])
+    const several =
+      '<meta http-equiv=refresh content=300><meta http-equiv=REFRESH content="5;/a"><meta http-equiv=refresh content="0;/b">'
+    expect(hrefs([{ links: 'a' }], several)).toEqual(['/a', '/b'])
+    const inNoscript = '<noscript><meta http-equiv="refresh" content="0; url=/plain"></noscript>'
+    expect(hrefs([{ links: 'a' }], inNoscript)).toEqual(['/plain'])
+  })
+
+  it('take a Refresh header for a link, too, whatever base the page has', () => {
+    const html = '<base href="/shop/"><meta http-equiv="refresh" content="0; url=b">'
+    const seen = hrefs([{ links: 'a' }], html, { refresh: '0; url=a' })
+    expect(seen).toEqual(['a', 'https://books.example/shop/b'])
+    expect(hrefs([{ links: 'a' }], '<meta name=robots content=nofollow>', { refresh: '0; url=a' })).toEqual([])
   })
 })
 

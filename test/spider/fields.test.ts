@@ -171,7 +171,7 @@ describe('links', () => {
       fields: {},
       base: '/shop/',
       nofollow: true,
-      refresh: '/next',
+      refreshes: ['/next'],
     })
   })
 
@@ -179,7 +179,7 @@ describe('links', () => {
     const harvester = compileHarvest({ links: [{ select: 'a' }], fields: { title: 'h1' } })
     const found = harvester.run(page(`${SHOP}<p><b>misnested</p>x</b>`))
     expect(found.links).toEqual([['t1', 'm?a=1&b=2']])
-    expect(found).toMatchObject({ base: '/shop/', nofollow: true, refresh: '/next', fields: { title: 'Reel A' } })
+    expect(found).toMatchObject({ base: '/shop/', nofollow: true, refreshes: ['/next'], fields: { title: 'Reel A' } })
     expect(harvester.pages).toEqual({ scanned: 0, tree: 1 })
   })
 

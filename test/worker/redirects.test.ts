@@ -19,6 +19,7 @@ it.each([
 
 it('a redirect without a Location leads nowhere', () => {
   expect(redirectTarget({ status: 302, headers: {} })).toBeNull()
+  expect(redirectTarget({ status: 302, headers: { location: '' } })).toBeNull()
 })
 
 it.each([
