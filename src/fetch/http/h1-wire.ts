@@ -3,7 +3,7 @@ import { ShoalError } from '../../errors.js'
 import { BadChunk, ChunkedBody } from './chunked-body.js'
 import { type Framing, framingOf } from './h1-framing.js'
 import { endOfHead, MOST_LEADING_BYTES, readHead } from './h1-head.js'
-import { requestText } from './h1-request.js'
+import { asksToClose, requestText } from './h1-request.js'
 import type { Wire, WireHandler, WireRequest } from './wire.js'
 
 interface H1WireOptions {
@@ -62,7 +62,8 @@ export class H1Wire implements Wire {
 
   dispatch(request: WireRequest, handler: WireHandler): void {
     try {
-      const text = requestText(request, this.options.origin, this.options.keep)
+      const keep = this.options.keep && !asksToClose(request.headers)
+      const text = requestText(request, this.options.origin, keep)
       let isAborted = false
       handler.onConnect(() => {
         isAborted = true
@@ -73,7 +74,7 @@ export class H1Wire implements Wire {
       if (this.isClosing) throw new Error('the connection was closed')
       this.handler = handler
       this.method = request.method
-      this.isKept = this.options.keep
+      this.isKept = keep
       this.socket.ref()
       this.socket.write(text, 'latin1')
       if (request.body !== null) this.socket.write(request.body)

@@ -17,6 +17,8 @@ export async function startRawServer(answer: (socket: Socket, path: string, head
     connections++
     sockets.add(socket)
     let text = ''
+    // Otherwise what is written last waits for the acknowledgement that our next request carries.
+    socket.setNoDelay(true)
     socket.on('error', () => {})
     socket.on('close', () => sockets.delete(socket))
     socket.on('data', (bytes) => {
