@@ -140,7 +140,9 @@ function place(plan: HandlerPlan, { value, issues }: Judged, draft: Draft, baske
     // The output of a schema is what the user's code made, like everything else.
     if (issues === null) data = draft.isJson && value === draft.data ? (value as Json) : jsonCopy(value)
   } catch (error) {
-    problems.push(issueOf(error))
+    const issues = [issueOf(error)]
+    basket.rejected.push({ kind, key, data: keptData(draft), issues, reason: 'quarantined' })
+    return
   }
   const keyField = plan.record?.key ?? 'key'
   if (key === '' && !problems.some(({ field }) => field === keyField)) {
@@ -200,7 +202,7 @@ function collect(plan: HandlerPlan, page: Page, found: Draft[], { links, rejecte
       try {
         found.push({ ...record, data: isJson ? jsonCopy(data) : structureCopy(data), isJson })
       } catch (error) {
-        rejected.push({ ...record, data: remainsOf(data), issues: [issueOf(error)] })
+        rejected.push({ ...record, data: remainsOf(data), issues: [issueOf(error)], reason: 'quarantined' })
       }
     },
     follow(href: string, options?: FollowOptions<Readonly<Record<string, unknown>>>): void {

@@ -183,6 +183,8 @@ export interface HarvestedRecord {
 /** A link as it is on the page: not resolved, not filtered. */
 export interface RejectedHarvest extends HarvestedRecord {
   readonly issues: readonly { readonly field: string; readonly message: string }[]
+  /** It is not JSON, whatever its schema says: the data is what remains of it. */
+  readonly reason?: 'quarantined'
 }
 
 /** A link as the page has it: neither resolved nor checked. */

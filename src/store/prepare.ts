@@ -115,7 +115,7 @@ function prepareRejected(row: RejectedRow): PreparedRejected {
     site: cleanText(row.site),
     data: data.ok ? data.text : JSON.stringify(data.remains),
     issues: cleanJson(JSON.stringify(row.issues.slice(0, KEPT_ISSUES))),
-    reason: 'invalid',
+    reason: row.reason ?? 'invalid',
   }
 }
 

@@ -67,6 +67,8 @@ export interface RejectedRow extends PlainRecord {
   readonly crawl: CrawlId
   readonly issues: readonly { readonly field: string; readonly message: string }[]
   readonly scrapedAt: number
+  /** `quarantined`: it is not JSON, and the data is what remains of it. `invalid` if left out. */
+  readonly reason?: 'invalid' | 'quarantined'
 }
 
 /** Among the headers of a fetch that failed: the picture of its page, as a `BlobRef`. One that a server sends is dropped. */

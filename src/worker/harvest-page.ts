@@ -82,8 +82,8 @@ export function rowsOf(
     records.push(row)
   }
   const rejected: RejectedRow[] = []
-  for (const { kind, key, data, issues } of harvest.rejected) {
-    rejected.push({ spider: name, crawl, site, kind, key, url, data, issues, scrapedAt })
+  for (const { kind, key, data, issues, reason = 'invalid' } of harvest.rejected) {
+    rejected.push({ spider: name, crawl, site, kind, key, url, data, issues, scrapedAt, reason })
   }
   return { records, rejected }
 }
