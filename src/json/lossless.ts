@@ -19,7 +19,7 @@ export function parseLossless(text: string): Json {
   return parse(text, null, { parseNumber, onDuplicateKey: ({ newValue }) => newValue }) as Json
 }
 
-/** 16 digits, with or without a point, or an exponent of three. Ordinary documents have neither, and pay for this look only. */
+/** 16 digits, with or without a point, or an exponent of three. Ordinary documents have neither, and pay for this check only. */
 export function mayLoseDigits(text: string): boolean {
   return /[\d.]{16}|\d[eE][-+]?\d{3}/.test(text)
 }

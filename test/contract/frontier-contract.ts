@@ -278,6 +278,18 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         })
       })
 
+      it('gives the data of a link as it was, whatever an attempt before did with it', async () => {
+        await crawlOf({}, [linkTo('a.test/1', { data: { list: [1] } })])
+        const w = workerOf(frontier, 'w1')
+        const first = await take(w)
+        ;(first.link.data as { list: number[] }).list.length = 0
+        const failure = { code: 'handler_error', message: 'no' } as const
+        await frontier.settle([
+          { lease: first, outcome: { kind: 'retry', afterMs: 0, failure, countsAsAttempt: true } },
+        ])
+        expect((await take(w)).link.data).toEqual({ list: [1] })
+      })
+
       it('holds a link back until it is due', async () => {
         await crawlOf({}, [linkTo('a.test/late', { delayMs: 500, priority: 50 }), linkTo('a.test/now')])
         const w = workerOf(frontier, 'w1')

@@ -429,4 +429,26 @@ export const MUTANTS: readonly Mutant[] = [
     tests: ['test/coordinator/feeding.test.ts'],
     only: 'refuses nothing because it stops',
   },
+  {
+    name: 'a record keeps a reference to what the handler changes later',
+    file: 'src/spider/run-handler.ts',
+    find: 'data: isJson ? jsonCopy(data) : structureCopy(data), isJson',
+    replace: 'data: data, isJson',
+    tests: ['test/spider/misbehaving.test.ts'],
+    only: 'stays as it was at the call',
+  },
+  {
+    name: 'ids over 2^53 are rounded',
+    file: 'src/json/lossless.ts',
+    find: 'return Number.isSafeInteger(number) ? number : text',
+    replace: 'return number',
+    tests: ['test/spider/big-ids.test.ts'],
+  },
+  {
+    name: 'an entry that cannot be read holds up its feed',
+    file: 'src/feed/entry/parse-entry.ts',
+    find: 'if (isTextDeeperThan(text, MAX_JSON_DEPTH)) return { reason: TOO_DEEP }',
+    replace: '',
+    tests: ['test/feed/odd-entries.test.ts'],
+  },
 ]

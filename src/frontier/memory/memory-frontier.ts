@@ -684,7 +684,7 @@ export class MemoryFrontier implements Frontier {
     return {
       crawl: id,
       token,
-      link: entry.link,
+      link: ownCopy(entry.link),
       attempt,
       throttles: entry.throttles,
       gen,
@@ -808,6 +808,11 @@ export class MemoryFrontier implements Frontier {
   #holdOf(entry: Entry): Hold | undefined {
     return [...this.#holds.values()].find((hold) => hold.entry === entry && hold.state === 'held')
   }
+}
+
+/** The data of a link is its handler's to change, and the next attempt gets it as it was. */
+function ownCopy(link: Link): Link {
+  return link.data === undefined ? link : { ...link, data: structuredClone(link.data) }
 }
 
 function withoutAgain({ again, ...link }: Link): Link {

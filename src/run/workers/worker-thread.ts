@@ -14,7 +14,7 @@ import { BEAT_MS, type FromWorkerThread, type ToWorkerThread, type WorkerThreadD
 
 async function main(data: WorkerThreadData): Promise<void> {
   const { settings } = data
-  const exit = refuseToEnd()
+  const endThread = refuseToEnd()
   const beat = new Int32Array(data.beat)
   // Before the spider file is loaded, which may block.
   Atomics.add(beat, 0, 1)
@@ -25,7 +25,7 @@ async function main(data: WorkerThreadData): Promise<void> {
   process.on('uncaughtException', (thrown: unknown) => {
     if (strays?.caught(thrown)) return
     send({ kind: 'uncaught', message: `uncaught exception: ${namedText(thrown)}` })
-    exit(1)
+    endThread(1)
   })
   try {
     const spiders = await Promise.all(data.sources.map(spiderFrom))
@@ -72,7 +72,8 @@ async function main(data: WorkerThreadData): Promise<void> {
  * Returns the way to end the thread all the same.
  */
 function refuseToEnd(): (code: number) => never {
-  const { exit, kill } = process
+  const endThread = process.exit.bind(process)
+  const kill = process.kill.bind(process)
   const refused = (call: string) =>
     new ShoalError('handler_error', `the spider called ${call}: return from the handler, or throw an error`)
   process.exit = () => {
@@ -81,9 +82,9 @@ function refuseToEnd(): (code: number) => never {
   process.kill = (pid, signal) => {
     const isOwn = pid === 0 || pid === -1 || Math.abs(pid) === process.pid
     if (isOwn && signal !== 0) throw refused('process.kill() with its own process')
-    return kill.call(process, pid, signal)
+    return kill(pid, signal)
   }
-  return exit.bind(process)
+  return endThread
 }
 
 function send(message: FromWorkerThread): void {
