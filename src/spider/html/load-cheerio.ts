@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import type { CheerioAPI } from 'cheerio'
 import { baseUrl } from './base-url.js'
+import { cssSelect } from './css-select.js'
 import { fragmentOptions, outerHtml } from './parse-html.js'
 import { parsePage } from './parse-page.js'
 
@@ -9,7 +10,10 @@ let loaded: typeof import('cheerio') | null = null
 
 /** Loaded with the first `page.$`: most spiders never use it. */
 function cheerio(): typeof import('cheerio') {
-  loaded ??= require('cheerio') as typeof import('cheerio')
+  if (loaded === null) {
+    cssSelect()
+    loaded = require('cheerio') as typeof import('cheerio')
+  }
   return loaded
 }
 

@@ -1,9 +1,14 @@
 import type { Document, Element } from 'domhandler'
 import type { ParserOptions, Token } from 'parse5'
 import type { Htmlparser2TreeAdapterMap } from 'parse5-htmlparser2-tree-adapter'
+import { flattenBelow } from './flatten.js'
 import { MAX_DEPTH, MAX_ELEMENTS, tooComplex } from './limits.js'
 
 type OpenElements = import('parse5').Parser<Htmlparser2TreeAdapterMap>['openElements']
+interface OpenCounts {
+  p: number
+  select: number
+}
 type Options = ParserOptions<Htmlparser2TreeAdapterMap> & {
   /** `<script/>` has ended, as in XML; in HTML it has not. */
   readonly selfClosing?: boolean
@@ -55,9 +60,14 @@ export function createParser(parse5: typeof import('parse5')): Parse {
     [$.TH, Mode.cell],
   ])
 
-  /** Since it may contain anything, a tag inside a select does not reach what is open outside. */
-  function boundScopesBySelect(open: OpenElements): void {
+  /**
+   * Since it may contain anything, a tag inside a select does not reach what is open outside. Most tags ask for a paragraph or a select, which nearly
+   * never is open: to know that without a walk is what makes deep pages linear.
+   */
+  function boundScopesBySelect(open: OpenElements, counts: OpenCounts): void {
     const reaches = (tag: number): boolean => {
+      if ((tag === $.P && counts.p === 0) || (tag === $.SELECT && counts.select === 0)) return false
+      if (counts.select === 0) return true
       for (let index = open.stackTop; index > 0; index--) {
         if (open.tagIDs[index] === tag) return true
         if (open.tagIDs[index] === $.SELECT) return false
@@ -75,36 +85,48 @@ export function createParser(parse5: typeof import('parse5')): Parse {
     /** How many more steps through the open elements the page may cause. */
     #stepsLeft = 0
     #elements = 0
+    readonly #open: OpenCounts = { p: 0, select: 0 }
     #selfClosing = false
+    /** Misnested formatting elements may still be nested deeper, and code that calls itself for each level would fail. */
+    #deep = false
 
     constructor(...args: ConstructorParameters<typeof parse5.Parser<Htmlparser2TreeAdapterMap>>) {
       super(...args)
       this.tokenizer = new LinearTokenizer(this.options, this)
-      boundScopesBySelect(this.openElements)
+      boundScopesBySelect(this.openElements, this.#open)
     }
 
     read(html: string, { selfClosing = false }: Options): Document {
       this.#selfClosing = selfClosing
       this.#stepsLeft = STEPS + html.length * STEPS_PER_CHARACTER
       this.tokenizer.write(html, true)
+      if (this.#deep) flattenBelow(this.document, MAX_DEPTH)
       return this.document
     }
 
     override onStartTag(token: Token.TagToken): void {
-      this.#walk()
+      this.#walk(1)
       const depth = this.openElements.stackTop
       super.onStartTag(token)
       if (this.#selfClosing && token.selfClosing && this.openElements.stackTop > depth) this.#endAtOnce(token)
     }
 
     override onEndTag(token: Token.TagToken): void {
-      this.#walk()
+      this.#walk(END_TAG_STEPS)
       super.onEndTag(token)
     }
 
     override onItemPush(node: Element, tagId: number, isTop: boolean): void {
       if (++this.#elements > MAX_ELEMENTS) throw tooComplex(`has more than ${MAX_ELEMENTS} elements`)
+      if (node.name === 'p') this.#open.p++
+      else if (node.name === 'select') this.#open.select++
       super.onItemPush(node, tagId, isTop)
+    }
+
+    override onItemPop(node: Element, isTop: boolean): void {
+      if (node.name === 'p') this.#open.p--
+      else if (node.name === 'select') this.#open.select--
+      super.onItemPop(node, isTop)
     }
 
     /** Deeper than browsers build trees, elements become siblings of the current one instead of its children. */
@@ -163,9 +185,11 @@ export function createParser(parse5: typeof import('parse5')): Parse {
     }
 
     /** A tag may cause a walk through all open elements, and through all formatting elements that are to be opened again. */
-    #walk(): void {
-      this.#stepsLeft -= this.openElements.stackTop + this.activeFormattingElements.entries.length
+    #walk(weight: number): void {
+      const formatting = this.activeFormattingElements.entries.length
+      this.#stepsLeft -= this.openElements.stackTop * weight + formatting * FORMATTING_STEPS
       if (this.#stepsLeft < 0) throw tooComplex('has too many open elements at once')
+      if (this.openElements.stackTop + formatting > MAX_DEPTH) this.#deep = true
     }
   }
 
@@ -175,6 +199,10 @@ export function createParser(parse5: typeof import('parse5')): Parse {
 /** 1,000 open elements at every tag of a usual page; 100 KB of nothing but unclosed <div> still fit. */
 const STEPS = 1_000_000
 const STEPS_PER_CHARACTER = 2_000
+/** An end tag walks in any case, and several times if formatting elements are misnested. */
+const END_TAG_STEPS = 20
+/** A formatting element is compared with all others, with all attributes. */
+const FORMATTING_STEPS = 100
 
 /** Insertion modes of parse5, which it does not export. */
 const Mode = {

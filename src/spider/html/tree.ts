@@ -1,19 +1,10 @@
-import { createRequire } from 'node:module'
 import type { AnyNode, Document, Element } from 'domhandler'
 import { isHtmlElement } from './base-url.js'
+import { cssSelect } from './css-select.js'
 import { MAX_TEXT, tooComplex } from './limits.js'
 import { innerHtml } from './parse-html.js'
 import { type Rule, saysNofollow } from './program.js'
 import { badSelector } from './selector.js'
-
-const require = createRequire(import.meta.url)
-let loaded: typeof import('css-select') | null = null
-
-/** Loaded when the first page needs a tree, like the parser. */
-function cssSelect(): typeof import('css-select') {
-  loaded ??= require('css-select') as typeof import('css-select')
-  return loaded
-}
 
 /**
  * The slow and certain way: the tree of a spec-compliant parser, and css-select. Selectors see what a browser without scripts would show them: names
