@@ -68,7 +68,8 @@ const WORK: Readonly<Record<string, (html: string) => unknown>> = {
     const $ = loadPage(html, 'text/html', URL_HERE)
     return [$('p').text(), $('body').html(), $('li:nth-child(2)').text(), $('i:nth-of-type(3)').length]
   },
-  'page.pagination': (html) => findPagination(loadPage(html, 'text/html', URL_HERE), URL_HERE),
+  'page.pagination': (html) =>
+    findPagination(loadPage(html, 'text/html', URL_HERE), { url: URL_HERE, encoding: 'UTF-8' }),
 }
 
 /** CPU in ms; a page may be refused, but only by name. */
