@@ -14,8 +14,20 @@ if (typeof module.enableCompileCache === 'function' && process.env.NODE_COMPILE_
 }
 
 const at = (path) => new URL(`../${path}`, import.meta.url)
-if (existsSync(at('dist/cli/main.js'))) await import(at('dist/cli/main.js').href)
-else {
+if (existsSync(at('dist/cli/main.js'))) {
+  const { openFilesLimit, RAISE_LIMIT, tooFewFiles } = await import(at('dist/open-files.js').href)
+  // Checked before anything else is loaded: that would fail halfway, with a stack of Node's own.
+  const message = tooFewFiles('start', openFilesLimit())
+  if (message === null) await import(at('dist/cli/main.js').href)
+  else {
+    const error = { code: 'no_sockets', message, hint: RAISE_LIMIT }
+    const isJson = process.argv.includes('--json') || process.env.SHOAL_JSON === 'true'
+    process.stderr.write(
+      isJson ? `${JSON.stringify({ error })}\n` : `error no_sockets: ${message}\n  → ${RAISE_LIMIT}\n`,
+    )
+    process.exitCode = 4
+  }
+} else {
   // A clone before its first install, or whose install scripts were not allowed to run.
   const command = existsSync(at('node_modules/typescript')) ? 'npm run build' : 'npm ci'
   process.stderr.write(`shoal is not built yet: run \`${command}\` in ${fileURLToPath(at(''))}\n`)

@@ -536,7 +536,7 @@ export const ERRORS = {
     next: 'backend',
     dial: true,
     meaning: 'This machine has no sockets or file descriptors left.',
-    hint: 'Raise `ulimit -n`, or lower --concurrency.',
+    hint: 'Raise the limit (`ulimit -n 4096`), or lower --concurrency.',
   },
   removed: {
     next: 'skipped',
@@ -850,7 +850,17 @@ export class ShoalError extends Error {
 /** Anything thrown, as a ShoalError. An error of any other class is a bug in Shoal. */
 export function asShoalError(thrown: unknown): ShoalError {
   if (isShoalError(thrown)) return thrown
+  // A thread, a file or a module that could not be opened: not a bug, whoever asked for it.
+  if (isOutOfFiles(thrown)) return new ShoalError('no_sockets', textOf(thrown), { cause: thrown })
   return new ShoalError('internal', textOf(thrown), isError(thrown) ? { cause: thrown } : {})
+}
+
+function isOutOfFiles(thrown: unknown): boolean {
+  try {
+    return isError(thrown) && 'code' in thrown && (thrown.code === 'EMFILE' || thrown.code === 'ENFILE')
+  } catch {
+    return false
+  }
 }
 
 /** Also of a revoked proxy, which throws when it is asked for its class, and of an object that only looks like one. */

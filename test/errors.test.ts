@@ -33,7 +33,7 @@ describe('the table of errors', () => {
     ])
     expect(where(({ failedAt }) => failedAt === 'proxy')).toEqual(['proxy_banned', 'proxy_error'])
     expect(where(({ failedAt }) => failedAt === 'guard')).toEqual([
-      ...['bad_scheme', 'bad_url', 'blocked_port', 'private_address'],
+      ...['bad_scheme', 'bad_url', 'blocked_port', 'private_address', 'secret_refused'],
     ])
   })
 

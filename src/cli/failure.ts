@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander'
 import { asShoalError, isShoalError, ShoalError } from '../errors.js'
 import { jsonText } from '../json-text.js'
+import { limitText, openFilesLimit } from '../open-files.js'
 import { isError, stackOf, textOf } from '../thrown.js'
 import { isOfSpider, placeInSpider } from '../uncaught.js'
 import { withoutUserInfo } from '../url/show-url.js'
@@ -15,12 +16,18 @@ export function failureText(
   const error = asUserError(thrown)
   const { code, hint } = error
   // A password may be in a URL that was typed, or in what a server says about its address.
-  const message = withoutUserInfo(error.message)
+  const message = withoutUserInfo(withLimit(error))
   if (how.json) return `${jsonText({ error: { code, message, hint } })}\n`
   const { style } = how
   const lines = [`${style.red('error')} ${style.bold(code)}: ${clean(message)}`, `  → ${clean(hint)}`]
   if (how.debug) lines.push(cleanLayout(withoutUserInfo(stacksOf(error))))
   return `${lines.join('\n')}\n`
+}
+
+/** Which limit it is that was reached, where the message does not say so already. */
+function withLimit({ code, message }: ShoalError): string {
+  const limit = code === 'no_sockets' ? limitText(openFilesLimit()) : ''
+  return message.includes('files and sockets open') ? message : `${message}${limit}`
 }
 
 /** Errors in the command line come from commander; all others are ours. */

@@ -2,6 +2,7 @@ import type { Clock } from '../clock.js'
 import { ShoalError } from '../errors.js'
 import { checkBrowser } from '../fetch/browser/chromium.js'
 import type { Log } from '../log.js'
+import { openFilesLimit, RAISE_LIMIT, tooFewFiles } from '../open-files.js'
 import { rendersPages, type Spider } from '../spider/spider.js'
 import { type BackendAddresses, type Backends, openBackends } from '../wire/backends.js'
 import { openSecrets } from '../worker/secrets.js'
@@ -26,6 +27,7 @@ export async function openForWork(
   clock: Clock,
   log: Log,
 ): Promise<OpenedForWork> {
+  refuseLowLimit()
   const spiders = await unlessDrained(Promise.all(sources.map(spiderFrom)), drain)
   refuseTwins(spiders)
   refuseMemory(settings)
@@ -73,6 +75,12 @@ export async function unlessDrained<Result>(
     else drain.addEventListener('abort', stop, { once: true })
   })
   return Promise.race([work, drained])
+}
+
+/** With too few, threads and databases fail at random places, and a crawl may hang instead of ending. */
+function refuseLowLimit(): void {
+  const fault = tooFewFiles('crawl', openFilesLimit())
+  if (fault !== null) throw new ShoalError('no_sockets', fault, { hint: RAISE_LIMIT })
 }
 
 /** Leases are granted by the name of the spider. */

@@ -71,3 +71,16 @@ describe('text that a terminal would obey', () => {
     expect(shown.out).not.toMatch(UNSEEN)
   })
 })
+
+describe('a low limit of open files', () => {
+  it.each([
+    ['status', 32, 128],
+    ['status', 100, 128],
+    ['run spider.ts', 200, 256],
+  ])('%s with %i ends with exit 4, both numbers and the next step', (command, limit, needed) => {
+    const { code, err } = inShell(`ulimit -n ${limit}; "$NODE" "$BIN" ${command}`)
+    expect(err).toMatch(new RegExp(`no_sockets: this process may have ${limit} files.* at least ${needed}`))
+    expect(err).toContain('ulimit -n 4096')
+    expect(code).toBe(4)
+  })
+})

@@ -1,4 +1,5 @@
 import { ShoalError } from '../../errors.js'
+import { limitText, openFilesLimit } from '../../open-files.js'
 import { markStaleSocket } from '../stale-socket.js'
 
 /** How far an exchange had got when it failed. */
@@ -21,7 +22,7 @@ export function failureOf(error: Error, exchange: FailedExchange): ShoalError {
   const cause = error
 
   if (isOutOfSockets(error)) {
-    return new ShoalError('no_sockets', say(code), { cause })
+    return new ShoalError('no_sockets', `${say(code)}${limitText(openFilesLimit())}`, { cause })
   }
   if (phase === 'connecting') {
     const tls = origin.startsWith('https:') && !isNetworkCode(code)
