@@ -451,4 +451,20 @@ export const MUTANTS: readonly Mutant[] = [
     replace: '',
     tests: ['test/feed/odd-entries.test.ts'],
   },
+  {
+    name: 'a secret goes wherever a link asks for it',
+    file: 'src/worker/secrets.ts',
+    find: 'if (!secret.origins.includes(origin))',
+    replace: 'if (origin === "")',
+    tests: ['test/worker/secrets.test.ts'],
+    only: 'goes nowhere else',
+  },
+  {
+    name: 'a connection with the token makes room for strangers',
+    file: 'src/api/connections.ts',
+    find: '      strangers.delete(socket)\n      trusted.add(socket)',
+    replace: '      trusted.add(socket)',
+    tests: ['test/api/crowd.test.ts'],
+    only: 'does not close the connection of someone',
+  },
 ]
