@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what the tests run against, when it is missing: redis-server, PostgreSQL, PgBouncer, MariaDB and Chromium. Debian and Ubuntu only;
+# Installs what the tests run against, when it is missing: redis-server, PostgreSQL, PgBouncer, MariaDB, Chromium and tests of html5lib. Debian and Ubuntu only;
 # elsewhere it says what to install. The tests start private copies on free ports; a service of the system is neither needed nor touched.
 set -eu
 
@@ -13,6 +13,8 @@ has redis-server || missing="$missing redis-server"
 { has pgbouncer || [ -x /usr/sbin/pgbouncer ]; } || missing="$missing pgbouncer"
 has mariadbd || [ -x /usr/sbin/mariadbd ] || missing="$missing mariadb-server"
 has chromium || has chromium-browser || has google-chrome || missing="$missing chromium"
+# The tree construction tests of html5lib.
+[ -n "${SHOAL_HTML5LIB_TESTS:-}" ] || [ -d /usr/share/gocode/src/golang.org/x/net/html/testdata/webkit ] || missing="$missing golang-golang-x-net-dev"
 missing="${missing# }"
 
 if [ -z "$missing" ]; then
@@ -21,6 +23,7 @@ fi
 
 if ! has apt-get; then
   echo "The tests need redis-server (6.2 or newer), PostgreSQL (14 or newer: postgres, initdb), pgbouncer, mariadbd and chromium in PATH." >&2
+  echo "They also need the folder tree-construction of html5lib-tests, named by SHOAL_HTML5LIB_TESTS." >&2
   echo "Install what is missing ($missing) and run again:" >&2
   case "$(uname -s)" in
     Darwin) echo "  brew install redis postgresql pgbouncer mariadb && brew install --cask chromium" >&2 ;;
