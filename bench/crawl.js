@@ -10,6 +10,7 @@ const CONCURRENCY = 64
 const CONTENDERS = {
   undici: { share: 1, run: script('undici') },
   htmlparser2: { share: 1 / 2, run: script('htmlparser2') },
+  'cheerio-lenient': { share: 1, run: script('cheerio-lenient') },
   cheerio: { share: 1, run: script('cheerio') },
   shoal: { share: 1, run: shoal('./spider.js') },
   shoal$: { share: 1, run: shoal('./spider-dom.js') },
@@ -26,7 +27,7 @@ export async function run({ pages = 20_000, rounds = 3, only, json }) {
         const sample = await runOnce(name, site, Math.max(10, Math.round(pages * CONTENDERS[name].share)))
         samples.get(name).push(sample)
         console.error(
-          `round ${nth} of ${rounds}  ${name.padEnd(11)} ${round(sample.cpuPer1k, 3)} CPU s per 1,000 pages`,
+          `round ${nth} of ${rounds}  ${name.padEnd(15)} ${round(sample.cpuPer1k, 3)} CPU s per 1,000 pages`,
         )
       }
     }
