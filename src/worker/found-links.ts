@@ -84,7 +84,7 @@ export function doneWith({ links, filtered }: AcceptedLinks, bytes: number): Ext
 class FilterTally {
   readonly #known: Pick<KnownLinks, 'hasExample'>
   readonly #counts = new Uint32Array(FILTER_REASONS.length + 1)
-  readonly #examples = new Map<FilterReason, FilterExample>()
+  #examples: Map<FilterReason, FilterExample> | null = null
   #isEmpty = true
 
   constructor(known: Pick<KnownLinks, 'hasExample'>) {
@@ -95,7 +95,9 @@ class FilterTally {
     const code = codeOf(reason)
     this.#isEmpty = false
     this.#counts[code] = (this.#counts[code] ?? 0) + links
-    if (!this.#known.hasExample(reason) && !this.#examples.has(reason)) this.#examples.set(reason, example())
+    if (this.#known.hasExample(reason)) return
+    this.#examples ??= new Map()
+    if (!this.#examples.has(reason)) this.#examples.set(reason, example())
   }
 
   /** A link that this worker has met before. */
@@ -105,11 +107,13 @@ class FilterTally {
   }
 
   filtered(): FilteredLinks[] {
-    if (this.#isEmpty) return []
-    return FILTER_REASONS.flatMap((reason, index) => {
+    const filtered: FilteredLinks[] = []
+    if (this.#isEmpty) return filtered
+    FILTER_REASONS.forEach((reason, index) => {
       const count = this.#counts[index + 1] ?? 0
-      return count === 0 ? [] : { reason, count, example: this.#examples.get(reason) ?? null }
+      if (count > 0) filtered.push({ reason, count, example: this.#examples?.get(reason) ?? null })
     })
+    return filtered
   }
 }
 
