@@ -33,6 +33,8 @@ export function failureOf(error: Error, exchange: FailedExchange): ShoalError {
     const tooMany = error.message.includes('CONTINUATION')
     return new ShoalError(tooMany ? 'headers_too_large' : 'protocol_error', say(error.message), { cause })
   }
+  // With TLS 1.3 a server refuses a client without a certificate only when the handshake is over for us.
+  if (phase === 'waiting' && code.startsWith('ERR_SSL_')) return new ShoalError('tls_error', say(code), { cause })
   if (phase === 'waiting') {
     const failure = new ShoalError('connect_error', say('the connection was closed before a response'), { cause })
     if (exchange.reused && (exchange.method === 'GET' || exchange.method === 'HEAD')) markStaleSocket(failure)
