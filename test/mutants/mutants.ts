@@ -430,6 +430,7 @@ export const MUTANTS: readonly Mutant[] = [
     only: 'refuses nothing because it stops',
   },
   {
+<<<<<<< HEAD
     name: 'a record keeps a reference to what the handler changes later',
     file: 'src/spider/run-handler.ts',
     find: 'data: isJson ? jsonCopy(data) : structureCopy(data), isJson',
@@ -466,6 +467,34 @@ export const MUTANTS: readonly Mutant[] = [
     replace: '      trusted.add(socket)',
     tests: ['test/api/crowd.test.ts'],
     only: 'does not close the connection of someone',
+=======
+    name: 'a connection is used again although something came on it unasked',
+    file: 'src/fetch/http/h1-wire.ts',
+    find: '    this.destroy()\n    this.options.onGone(!isTimeoutNotice(bytes))',
+    replace: '    isTimeoutNotice(bytes)',
+    tests: ['test/fetch/servers/unasked.test.ts'],
+  },
+  {
+    name: 'a connection is used again after a response that broke the rules',
+    file: 'src/fetch/http/h1-wire.ts',
+    find: 'if (!framing.isKept || isOdd) this.isKept = false',
+    replace: 'if (isOdd) this.isKept = false',
+    tests: ['test/fetch/servers/behaviours.test.ts'],
+  },
+  {
+    name: 'two Location headers, and the first one counts',
+    file: 'src/fetch/http/exchange.ts',
+    find: 'else if (earlier !== value) this.conflict = name',
+    replace: '',
+    tests: ['test/fetch/servers/redirects.test.ts'],
+  },
+  {
+    name: 'what follows a body is ignored',
+    file: 'src/fetch/http/h1-wire.ts',
+    find: "if (framing.body !== 'length' || isResponse(more)) return null",
+    replace: 'if (framing !== null) return null',
+    tests: ['test/fetch/servers/behaviours.test.ts'],
+>>>>>>> 465d6ea (Docs, changelog and mutants for how HTTP/1.1 is read and when a connection is used again)
   },
   {
     name: 'what looks like a session id is removed without being asked to',

@@ -51,7 +51,7 @@ export function framingOf(head: ResponseHead, method: string): Framing | string 
   if (transfer !== null) {
     const codings = codingsIn(transfer)
     if (codings.includes('chunked')) {
-      // A length beside chunks, or chunks in HTTP/1.0: whoever reads only one of the two sees another end.
+      // A length together with chunks, or chunks in HTTP/1.0: whoever reads only one of the two sees another end.
       const isPlain = codings.length === 1 && length === null && !isOld
       return { body: 'chunked', bytes: 0, isKept: stays && isPlain && !isOdd, keptForS }
     }

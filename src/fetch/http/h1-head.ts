@@ -33,7 +33,7 @@ export function endOfHead(bytes: Buffer, from: number): number {
 
 /** `text`: one character for each byte, without empty lines before it. Null: this is not HTTP. */
 export function readHead(text: string): ResponseHead | null {
-  // In a header a NUL is how one program is made to see an end where the next one sees none; browsers refuse it too.
+  // One program takes a NUL in a header for its end, the next one does not: browsers refuse it too.
   if (text.includes('\0')) return null
   const lineEnd = text.indexOf('\n')
   const line = readStatusLine(text.slice(0, lineEnd === -1 ? text.length : lineEnd))
