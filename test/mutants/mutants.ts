@@ -430,7 +430,6 @@ export const MUTANTS: readonly Mutant[] = [
     only: 'refuses nothing because it stops',
   },
   {
-<<<<<<< HEAD
     name: 'a record keeps a reference to what the handler changes later',
     file: 'src/spider/run-handler.ts',
     find: 'data: isJson ? jsonCopy(data) : structureCopy(data), isJson',
@@ -467,7 +466,6 @@ export const MUTANTS: readonly Mutant[] = [
     replace: '      trusted.add(socket)',
     tests: ['test/api/crowd.test.ts'],
     only: 'does not close the connection of someone',
-=======
     name: 'a connection is used again although something came on it unasked',
     file: 'src/fetch/http/h1-wire.ts',
     find: '    this.destroy()\n    this.options.onGone(!isTimeoutNotice(bytes))',
@@ -494,7 +492,6 @@ export const MUTANTS: readonly Mutant[] = [
     find: "if (framing.body !== 'length' || isResponse(more)) return null",
     replace: 'if (framing !== null) return null',
     tests: ['test/fetch/servers/behaviours.test.ts'],
->>>>>>> 465d6ea (Docs, changelog and mutants for how HTTP/1.1 is read and when a connection is used again)
   },
   {
     name: 'what looks like a session id is removed without being asked to',

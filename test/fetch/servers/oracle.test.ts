@@ -42,7 +42,7 @@ function errorIn(message: string | undefined): string | undefined {
   return /ERR_[A-Z_]+/.exec(message ?? '')?.[0]
 }
 
-// A minute: as often as Chromium is updated is enough.
+// Minutes on a busy machine: as often as Chromium is updated is enough.
 it.runIf(LONGER > 1)(
   'the table has what Chromium shows',
   async () => {
