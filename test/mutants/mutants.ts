@@ -466,6 +466,8 @@ export const MUTANTS: readonly Mutant[] = [
     replace: '      trusted.add(socket)',
     tests: ['test/api/crowd.test.ts'],
     only: 'does not close the connection of someone',
+  },
+  {
     name: 'a connection is used again although something came on it unasked',
     file: 'src/fetch/http/h1-wire.ts',
     find: '    this.destroy()\n    this.options.onGone(!isTimeoutNotice(bytes))',
