@@ -16,8 +16,9 @@ export function catchUncaught(catcher: Catcher): () => void {
   return () => void catchers.delete(catcher)
 }
 
+/** The last that was added knows most: the page of the error, where the others only know that it is the spider's. */
 export function isCaught(thrown: unknown): boolean {
-  return [...catchers].some((catcher) => catcher(thrown))
+  return [...catchers].reverse().some((catcher) => catcher(thrown))
 }
 
 /** Shoal throws errors only, so anything else is the spider's. */

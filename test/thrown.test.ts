@@ -32,10 +32,15 @@ describe('an exception that nobody caught', () => {
     ).toBe(false)
   })
 
-  it('is caught by the first who wants it, until that one leaves', () => {
-    const forget = catchUncaught((thrown) => thrown === null)
-    expect([isCaught(null), isCaught(7)]).toEqual([true, false])
-    forget()
+  it('is caught by the last who wants it, until that one leaves', () => {
+    const by: string[] = []
+    const forgetFirst = catchUncaught(() => by.push('first') > 0)
+    const forgetLast = catchUncaught((thrown) => thrown === null && by.push('last') > 0)
+    expect([isCaught(null), isCaught(7)]).toEqual([true, true])
+    forgetLast()
+    expect(isCaught(null)).toBe(true)
+    forgetFirst()
     expect(isCaught(null)).toBe(false)
+    expect(by).toEqual(['last', 'first', 'first'])
   })
 })

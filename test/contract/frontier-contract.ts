@@ -13,8 +13,9 @@ import type {
   Whereabouts,
 } from '../../src/frontier/frontier.js'
 import { FAILURES_KEPT } from '../../src/frontier/frontier.js'
+import { MAX_JSON_DEPTH } from '../../src/json/depth.js'
 import type { FilteredLinks } from '../../src/url/filter-reasons.js'
-import type { Link } from '../../src/url/link.js'
+import type { Json, Link } from '../../src/url/link.js'
 import { frontierEntryContract } from './frontier-entry-contract.js'
 import {
   addresses,
@@ -276,6 +277,14 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
           depth: 3,
           priority: -7,
         })
+      })
+
+      it('carries data that is nested as deep as any may be', async () => {
+        let data: Json = 'deep'
+        for (let level = 0; level < MAX_JSON_DEPTH; level++) data = level % 2 === 0 ? [data] : { a: data }
+        await crawlOf({}, [linkTo('a.test/1', { data })])
+        expect((await take(workerOf(frontier, 'w1'))).link.data).toEqual(data)
+        expect((await scan(frontier, 'c1'))[0]?.data).toEqual(data)
       })
 
       it('gives the data of a link as it was, whatever an attempt before did with it', async () => {

@@ -383,6 +383,25 @@ describe('a handler', () => {
     expect(lastJson(run.stdout)).toMatchObject({ state: 'finished', pages: 1, dead: Object.keys(pages).length })
   })
 
+  it.concurrent.each([
+    ['a queue in memory', 'memory:'],
+    ['a queue in a file', 'sqlite:main-thread.db'],
+  ])('and seeds that throw where no catch can reach them do not end a command with %s', async (_what, queue) => {
+    const pages = ['a', 'b', 'c'].map((path) => `'${site.origin}/${path}'`)
+    const seeds = `async *seeds() { setTimeout(() => { throw null }); yield* [${pages}]
+      await new Promise((resolve) => setTimeout(resolve, 100)) },`
+    const name = spider(
+      `main-thread-${queue.split(':')[0]}`,
+      onSite('/slip', seeds),
+      slip('setTimeout(() => { throw null }); await new Promise(() => {})').replace('300ms', '60s'),
+    )
+    const run = await inDir('run', name, '--json', '--queue', queue)
+    expect(run.code).toBe(0)
+    expect(lastJson(run.stdout)).toMatchObject({ state: 'finished', pages: 3, dead: 1 })
+    expect(run.stderr).toMatch(/"event":"spider.uncaught","message":"null"/)
+    noStack(run.stderr)
+  })
+
   it.concurrent('whose records are not JSON has those set aside, and its others stored', async () => {
     const records = `const self = {}; self.self = self
       out.record('item', 'bigint', { n: 10n }); out.record('item', 'circle', self); out.record('item', 'function', { f() {} })
@@ -417,6 +436,7 @@ describe('a handler', () => {
       'handler_error',
       3,
     ],
+    ['throws null from a timer', 'setTimeout(() => { throw null }); await new Promise(() => {})', 'handler_error', 3],
     ['waits for ever', 'await new Promise(() => {})', 'handler_timeout', 6],
     ['throws', "throw new Error('plain')", 'handler_error', 6],
   ])('that %s is told of by `try`', async (what, body, code, exit) => {
