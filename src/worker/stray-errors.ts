@@ -20,7 +20,7 @@ interface Scope {
 
 /**
  * Errors of a spider that no catch can reach: thrown in a timer, an event or a promise that nobody awaits. They would end the whole thread. This finds the
- * page that they belong to, whose error they become. Following every promise of a page costs CPU (about 5 % of a crawl on Node 20), so a worker does
+ * page that they belong to, whose error they become. Following every promise of a page costs CPU (6 % of a crawl and more on Node 20), so a worker does
  * it only after the first such error has ended the thread before it.
  */
 export class StrayErrors {
