@@ -15,6 +15,8 @@ has mariadbd || [ -x /usr/sbin/mariadbd ] || missing="$missing mariadb-server"
 has chromium || has chromium-browser || has google-chrome || missing="$missing chromium"
 # The tree construction tests of html5lib.
 [ -n "${SHOAL_HTML5LIB_TESTS:-}" ] || [ -d /usr/share/gocode/src/golang.org/x/net/html/testdata/webkit ] || missing="$missing golang-golang-x-net-dev"
+# Not a server: it carries the URL tests of web-platform-tests, which no package of npm does.
+ls /usr/share/cargo/registry/url-*/tests/urltestdata.json >/dev/null 2>&1 || missing="$missing librust-url-dev"
 missing="${missing# }"
 
 if [ -z "$missing" ]; then

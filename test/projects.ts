@@ -21,7 +21,7 @@ export const NEEDS_PROCESSES = [
   'test/e2e/*.test.ts',
   'test/embedded.test.ts',
   'test/feed/redis-feed.test.ts',
-  'test/fetch/latency.test.ts',
+  'test/fetch/{latency,like-chromium}.test.ts',
   'test/fetch/servers/oracle.test.ts',
   'test/fetch/browser/{browser-fetcher,orphans,proxies,ssrf}.test.ts',
   'test/frontier/redis/*.test.ts',
