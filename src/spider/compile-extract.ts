@@ -1,4 +1,5 @@
 import { ShoalError } from '../errors.js'
+import { isAbsolute } from '../url/base.js'
 import { parseUrl } from '../url/parse-url.js'
 import { matchUrl, type UrlPattern } from '../url/patterns.js'
 import { compilePatterns } from './admit-rules.js'
@@ -63,8 +64,8 @@ function collectLinks(rules: readonly FollowRule[], found: Found, page: Page, co
         continue
       }
       const url = parseUrl(href, base ?? page.url)
-      // What cannot be parsed is left to the filter, which counts its refusals.
-      if (url !== null && judged && !passes(rule, url)) continue
+      // What cannot be parsed is left to the filter, which counts its refusals; but the filter does not know the base, and `a` leads nowhere from `mailto:`.
+      if (url === null ? base !== null && !isAbsolute(href) : judged && !passes(rule, url)) continue
       collected.push(rule.link(base === null || url === null ? href : url.href))
     }
   }

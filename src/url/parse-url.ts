@@ -4,7 +4,10 @@
  */
 export function parseUrl(text: string, base?: string): URL | null {
   try {
-    return new URL(text, base)
+    const url = new URL(text, base)
+    // Node 20 leaves it as it is; browsers and the standard since 2024 escape it in paths.
+    if (text.includes('^') && url.pathname.includes('^')) url.pathname = url.pathname.replaceAll('^', '%5E')
+    return url
   } catch {
     return null
   }

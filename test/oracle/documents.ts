@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { parseUrl } from '../../src/url/parse-url.js'
 import { asPage, soup, tameSoup, wellFormed } from '../spider/html/generate.js'
 
 /** Characters and pieces that tokenizers stumble over, in any order. */
@@ -109,7 +110,6 @@ const HREF_PIECES = [
     "'",
     '`',
     '{',
-    '|',
     '^',
     ';',
     '+',
@@ -119,22 +119,30 @@ const HREF_PIECES = [
 ]
 const href = fc.array(fc.constantFrom(...HREF_PIECES), { maxLength: 8, size: 'max' }).map((list) => list.join(''))
 const links = fc
-  .tuple(fc.option(href), fc.array(href, { minLength: 1, maxLength: 6 }))
+  .tuple(
+    fc.option(href.filter((base) => parseUrl(base, 'http://h.example/') !== null)),
+    fc.array(href, { minLength: 1, maxLength: 6 }),
+  )
   .map(
     ([base, hrefs]) =>
       `${base === null ? '' : `<base href="${base}">`}${hrefs.map((h) => `<a href="${h}">l</a>`).join(' ')}`,
   )
 
+const withoutNbsp = (html: string) => html.replaceAll('\u00a0', ' ')
+
 const KINDS: readonly fc.Arbitrary<string>[] = [
-  soup,
-  tameSoup,
-  wellFormed.map(asPage),
-  pieces,
+  soup.map(withoutNbsp),
+  tameSoup.map(withoutNbsp),
+  wellFormed.map(asPage).map(withoutNbsp),
+  pieces.map((text) => text.replace(/^\ufeff+/, '')),
   pieces.map(asPage),
   links,
 ]
 
-/** The same texts for the same seed. */
+/**
+ * The same texts for the same seed. What known.ts explains is left to the tables of pages, or it would be in every tenth document: `|` in a path, a base
+ * that is not a URL, U+00A0 in a class.
+ */
 export function generateDocuments(count: number, seed: number): string[] {
   const each = Math.ceil(count / KINDS.length)
   const samples = KINDS.map((kind, index) => fc.sample(kind, { seed: seed + index, numRuns: each }))

@@ -11,7 +11,11 @@
     return url !== null && /^https?:$/.test(url.protocol) ? url.href : null
   }
   const answersOf = (page) => {
-    const answers = { encoding: page.characterSet, base: page.baseURI, text: page.body?.textContent ?? '' }
+    const answers = {
+      encoding: page.characterSet,
+      base: page.baseURI,
+      text: page.querySelector('body')?.textContent ?? '',
+    }
     const links = [...page.querySelectorAll('a[href]')].map((link) => absolute(link, page.baseURI))
     answers.links = list(links.filter((href) => href !== null))
     answers.attributes = list(

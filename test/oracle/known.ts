@@ -1,28 +1,72 @@
-import type { Document } from './answers.js'
+import { type Answers, type Document, SEPARATOR } from './answers.js'
 import type { Difference } from './compare.js'
 
 /** A difference that stays, and why. */
 interface Known {
   readonly reason: string
-  applies(difference: Difference, document: Document): boolean
+  applies(difference: Difference, document: Document, chromium: Answers): boolean
 }
 
-const isUrl = ({ question }: Difference) => question === 'links' || question === 'base'
+const isUrl = ({ question }: Difference) => question === 'links' || question === 'followed' || question === 'base'
 
 /** In the order of how often they are met. What is not explained by one of these fails. */
 export const KNOWN: readonly Known[] = [
   {
     reason:
       'No encoding is declared: Chromium guesses from the text and the locale, Shoal takes bytes that are valid UTF-8 as UTF-8 (HTML standard, 13.2.3.2, allows both)',
-    applies: (_, { name }) => /^(?:encoding (?:no declaration|in |late )|saved )/.test(name),
+    applies: (_, { name }) => UNDECLARED.test(name),
   },
   {
     reason: 'Chromium escapes | in paths; the URL standard does not (path percent-encode set)',
     applies: (difference) =>
       isUrl(difference) && difference.chromium.replaceAll('%7C', '|') === difference.shoal.replaceAll('%7C', '|'),
   },
+  {
+    reason:
+      'Chromium has no base URL at all if that of the page cannot be parsed; by the HTML standard it is the URL of the page (4.2.3)',
+    applies: (difference, _, { base }) => isUrl(difference) && base === 'about:blank',
+  },
+  {
+    reason: 'Chromium accepts host names that the URL standard rejects: a space, and Punycode that decodes to nothing',
+    applies: (difference, { name }) =>
+      isUrl(difference) &&
+      (/^links (?:all hrefs|href 64)$/.test(name) ||
+        difference.chromium
+          .split(SEPARATOR)
+          .filter((url) => !SPACE_IN_HOST.test(url))
+          .join(SEPARATOR) === difference.shoal),
+  },
+  {
+    reason:
+      'White space in class attributes: css-select separates classes at U+00A0 too, browsers only at ASCII white space',
+    applies: ({ question }, { body }) =>
+      /^css .*(?:\.|class)/.test(question) && NBSP_IN_CLASS.test(Buffer.from(body).toString()),
+  },
+  {
+    reason:
+      'Chromium drops the last byte of UTF-16 with an odd number of bytes; by the encoding standard it is an error (U+FFFD)',
+    applies: ({ chromium, shoal }, { name }) =>
+      /^encoding header utf-16/.test(name) && shoal.replace(/\ufffd$/, '') === chromium,
+  },
+  {
+    reason:
+      'Node 20 drops a question mark with nothing after it when it resolves an empty link; so does the canonical form of a URL',
+    applies: ({ question, chromium, shoal }) =>
+      question === 'links' && chromium.replace(EMPTY_QUERY, '') === shoal.replace(EMPTY_QUERY, ''),
+  },
+  {
+    reason: 'Without a doctype, browsers compare classes and ids without their case',
+    applies: ({ question }, { body }) =>
+      /^css .*[.#]/.test(question) && !/<!doctype/i.test(Buffer.from(body).toString()),
+  },
 ]
 
-export function reasonOf(difference: Difference, document: Document): string | null {
-  return KNOWN.find((known) => known.applies(difference, document))?.reason ?? null
+const UNDECLARED =
+  /^(?:saved |encoding (?:no declaration|in |late |content only|header in single|header with spaces|xml declaration$|(?:header|meta) (?:utf-7|nonsense)$))/
+const SPACE_IN_HOST = /^https?:\/\/[^/]*%20/
+const EMPTY_QUERY = /\?(?=#|\u001f|$)/g
+const NBSP_IN_CLASS = /class="[^"]*\u00a0/i
+
+export function reasonOf(difference: Difference, document: Document, chromium: Answers): string | null {
+  return KNOWN.find((known) => known.applies(difference, document, chromium))?.reason ?? null
 }

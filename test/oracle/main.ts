@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { SEPARATOR } from './answers.js'
 import { openChromium } from './chromium.js'
 import { generateDocuments } from './documents.js'
 import { allPages } from './pages/all.js'
@@ -86,9 +87,10 @@ function print({ documents, values, known, unexplained }: Report): void {
   for (const { document, differences } of unexplained.slice(0, PRINTED)) {
     const [{ way, question, chromium: theirs, shoal }] = differences as [(typeof differences)[number]]
     console.log(`\nUNEXPLAINED ${document.name}: ${differences.length} values, first ${question} by ${way}`)
+    const [ours, browsers] = firstDifference(shoal, theirs)
     console.log(`  document ${shown(Buffer.from(document.body).toString('latin1'))}`)
-    console.log(`  Chromium ${shown(theirs)}`)
-    console.log(`  Shoal    ${shown(shoal)}`)
+    console.log(`  Chromium ${browsers}`)
+    console.log(`  Shoal    ${ours}`)
   }
   if (unexplained.length > PRINTED) console.log(`\n… and ${number(unexplained.length - PRINTED)} more documents`)
   console.log(
@@ -117,8 +119,17 @@ function progress(what: string, total: number): (done: number) => void {
   }
 }
 
+/** Of two lists the first entry that is not the same, and its place. */
+function firstDifference(ours: string, theirs: string): readonly [string, string] {
+  const [left, right] = [ours.split(SEPARATOR), theirs.split(SEPARATOR)]
+  const at = left.findIndex((value, index) => value !== right[index])
+  const place = at === -1 ? left.length : at
+  const entry = (list: readonly string[]) => `[${place + 1} of ${list.length}] ${shown(list[place] ?? '')}`
+  return [entry(left), entry(right)]
+}
+
 function shown(text: string): string {
-  return JSON.stringify(text).slice(0, 400)
+  return JSON.stringify(text).slice(0, 240)
 }
 
 function seed(): number {

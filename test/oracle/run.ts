@@ -1,8 +1,8 @@
-import { type Document, document } from './answers.js'
+import { type Answers, type Document, document, SEPARATOR } from './answers.js'
 import type { Chromium } from './chromium.js'
 import { compare, type Difference } from './compare.js'
 import { reasonOf } from './known.js'
-import { readWithShoal } from './shoal.js'
+import { followed, readWithShoal } from './shoal.js'
 
 /** What came of comparing a list of documents. */
 export interface Report {
@@ -51,14 +51,16 @@ export async function compareTexts(
   }
 }
 
-function add(report: Report, document: Document, answers: Readonly<Record<string, string>>, url: string): void {
-  const { compared, differences } = compare(document.name, answers, readWithShoal(document, url))
+function add(report: Report, document: Document, answers: Answers, url: string): void {
+  const hrefs = (answers.links ?? '').split(SEPARATOR).map((href) => ({ href }))
+  const theirs = { ...answers, followed: answers.links === '' ? '' : followed(hrefs, url) }
+  const { compared, differences } = compare(document.name, theirs, readWithShoal(document, url))
   report.documents++
   report.values += compared
   const unexplained: Difference[] = []
   const counted = new Set<string>()
   for (const difference of differences) {
-    const reason = reasonOf(difference, document)
+    const reason = reasonOf(difference, document, answers)
     if (reason === null) {
       unexplained.push(difference)
       continue

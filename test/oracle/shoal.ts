@@ -1,7 +1,11 @@
+import { defineSpider } from '../../src/spider/definition.js'
 import { compileHarvest } from '../../src/spider/fields.js'
+import { resolveBase } from '../../src/spider/html/base-url.js'
 import { parseSelector } from '../../src/spider/html/selector.js'
 import { createPage, type Page } from '../../src/spider/page.js'
-import { parseUrl } from '../../src/url/parse-url.js'
+import { spiderFromDefinition } from '../../src/spider/resolve.js'
+import type { FoundLink, Harvest } from '../../src/spider/spider.js'
+import { createAdmitter } from '../../src/url/admit.js'
 import { compareFor } from '../spider/html/compare.js'
 import { type Answers, type Document, SELECTORS, SEPARATOR } from './answers.js'
 
@@ -18,6 +22,30 @@ const harvester = compileHarvest({
   },
 })
 
+const spider = spiderFromDefinition(
+  defineSpider({
+    name: 'oracle',
+    start: ['http://127.0.0.1/'],
+    scope: { hosts: ['*'] },
+    routes: { page: { match: '**', follow: [{ links: 'a[href]', nofollow: true }] } },
+  }),
+)
+const admitter = createAdmitter(spider.admit)
+
+/** What a crawl would fetch for these links; '' for what the filter drops. Text that is no web address is left out. */
+export function followed(links: readonly Pick<FoundLink, 'href'>[], base: string): string {
+  const urls: string[] = []
+  for (const { href } of links) {
+    const admission = admitter.resolve(href, base)
+    if (admission.ok) urls.push(admission.target.url)
+    else if (admission.refusal.code !== 'bad_url' && admission.refusal.code !== 'bad_scheme') urls.push('')
+  }
+  return list(urls)
+}
+
+/** Parsed as XML, for which there is neither the scanner nor the tree of HTML. */
+const XHTML = 'application/xhtml+xml'
+
 export function readWithShoal(document: Document, url: string): Ways {
   const page = createPage({
     url,
@@ -30,10 +58,11 @@ export function readWithShoal(document: Document, url: string): Ways {
     attempt: 1,
     data: null,
   })
+  const html = document.contentType !== XHTML
   return {
     fields: readFields(page),
-    scanner: joined(scannable.scanned(page.text) ?? {}),
-    tree: joined(all.onTree(page.text)),
+    scanner: joined((html ? scannable.scanned(page.text) : null) ?? {}),
+    tree: joined(html ? all.onTree(page.text) : {}),
     'page.$': readDom(page),
   }
 }
@@ -43,8 +72,9 @@ function readFields(page: Page): Answers {
   const links = (found.fields.links ?? []) as readonly (string | null)[]
   return {
     encoding: page.encoding,
-    base: found.base === null ? page.url : (parseUrl(found.base, page.url)?.href ?? page.url),
+    base: resolveBase(found.base, page.url),
     links: list(links.filter((href) => href !== null)),
+    followed: followed((spider.routes.get('page')?.harvest(page) as Harvest).links, page.url),
   }
 }
 

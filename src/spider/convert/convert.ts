@@ -60,6 +60,7 @@ function readBoolean(text: string): boolean | null {
 }
 
 function readUrl(text: string, base: string): string | null {
-  const url = parseUrl(text.trim(), base)
+  // Not trimmed: the parser drops the white space that browsers drop, which U+00A0 is not.
+  const url = parseUrl(text, base)
   return url !== null && isWeb(url) ? url.href : null
 }

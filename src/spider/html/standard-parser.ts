@@ -1,6 +1,7 @@
 import type { Document, Element } from 'domhandler'
 import type { ParserOptions, Token } from 'parse5'
 import type { Htmlparser2TreeAdapterMap } from 'parse5-htmlparser2-tree-adapter'
+import { isHtmlElement } from './base-url.js'
 import { flattenBelow } from './flatten.js'
 import { MAX_DEPTH, MAX_ELEMENTS, tooComplex } from './limits.js'
 
@@ -46,6 +47,22 @@ export function createParser(parse5: typeof import('parse5')): Parse {
     }
   }
 
+  const FORMATTING = new Set([
+    $.A,
+    $.B,
+    $.BIG,
+    $.CODE,
+    $.EM,
+    $.FONT,
+    $.I,
+    $.NOBR,
+    $.S,
+    $.SMALL,
+    $.STRIKE,
+    $.STRONG,
+    $.TT,
+    $.U,
+  ])
   const HEADINGS = [$.H1, $.H2, $.H3, $.H4, $.H5, $.H6]
   const modes = new Map<number, number>([
     [$.BODY, Mode.body],
@@ -162,7 +179,16 @@ export function createParser(parse5: typeof import('parse5')): Parse {
       if (token.tagID === $.SELECT && this.openElements.hasInScope($.SELECT)) {
         this.openElements.generateImpliedEndTags()
         this.openElements.popUntilTagNamePopped($.SELECT)
-      } else super._endTagOutsideForeignContent(token)
+      } else if (this.#closesForgotten(token)) this.openElements.pop()
+      else super._endTagOutsideForeignContent(token)
+    }
+
+    /** Of more than three equal formatting elements the list forgets the first: its end tag closes it and nothing else. */
+    #closesForgotten({ tagID }: Token.TagToken): boolean {
+      const { current, currentTagId } = this.openElements
+      if (currentTagId !== tagID || !FORMATTING.has(tagID) || current === undefined || !('attribs' in current))
+        return false
+      return isHtmlElement(current) && this.activeFormattingElements.getElementEntry(current) === undefined
     }
 
     /** As if the select were not there. */

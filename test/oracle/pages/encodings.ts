@@ -69,9 +69,7 @@ const LABELS: readonly string[] = [
     'iso-2022-kr',
     'hz-gb-2312',
     'utf-7',
-    'utf-32',
     'nonsense',
-    'ansi',
     'x-sjis',
   ],
 ]

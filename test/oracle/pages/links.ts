@@ -182,6 +182,25 @@ const BASES: readonly string[] = [
   ],
 ]
 
+/** What a base changes. */
+const RELATIVE = [
+  'a',
+  './a',
+  '../a',
+  '../../../a',
+  '/a',
+  '?q',
+  '',
+  '#f',
+  '//h.example/a',
+  '\\\\h.example',
+  'http:a',
+  'https:a',
+  'a:b',
+  '?ü',
+  'ü',
+]
+
 export function linkPages(): Document[] {
   const anchors = (hrefs: readonly string[]) =>
     hrefs.map((href) => `<a href="${href.replaceAll('"', '&quot;')}">l</a>`).join('\n')
@@ -189,7 +208,7 @@ export function linkPages(): Document[] {
   return [
     page('all hrefs', anchors(HREFS)),
     ...HREFS.map((href, index) => page(`href ${index + 1}`, `<!doctype html>${anchors([href])}`)),
-    ...BASES.map((base, index) => page(`base ${index + 1}`, `<base href="${base}">${anchors(HREFS)}`)),
+    ...BASES.map((base, index) => page(`base ${index + 1}`, `<base href="${base}">${anchors(RELATIVE)}`)),
     ...[
       '<base><base href="/second/"><a href=a>',
       '<base target=_top><base href="/second/"><a href=a>',
