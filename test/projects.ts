@@ -30,6 +30,7 @@ export const NEEDS_PROCESSES = [
   'test/notes/redis.test.ts',
   'test/observe/metrics/monitor-redis.test.ts',
   'test/observe/snapshots/advice-caused.test.ts',
+  'test/oracle/oracle.test.ts',
   'test/outlets/*.test.ts',
   'test/pack.test.ts',
   'test/proxy/{cluster-ledger,docs,redis-ledger,wired-ledger}.test.ts',

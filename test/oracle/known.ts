@@ -55,6 +55,16 @@ export const KNOWN: readonly Known[] = [
       question === 'links' && chromium.replace(EMPTY_QUERY, '') === shoal.replace(EMPTY_QUERY, ''),
   },
   {
+    reason:
+      'U+0000 after < or before white space at the start: the HTML standard drops it alone, Chromium replaces it or drops the white space too',
+    applies: (_, { body }) => NUL.test(Buffer.from(body).toString()),
+  },
+  {
+    reason: 'The value of lang in svg and math: browsers compare it by its case, css-select does not',
+    applies: ({ question }, { body }) =>
+      question === 'css [lang|=en]' && /<(?:svg|math)/i.test(Buffer.from(body).toString()),
+  },
+  {
     reason: 'Without a doctype, browsers compare classes and ids without their case',
     applies: ({ question }, { body }) =>
       /^css .*[.#]/.test(question) && !/<!doctype/i.test(Buffer.from(body).toString()),
@@ -64,7 +74,8 @@ export const KNOWN: readonly Known[] = [
 const UNDECLARED =
   /^(?:saved |encoding (?:no declaration|in |late |content only|header in single|header with spaces|xml declaration$|(?:header|meta) (?:utf-7|nonsense)$))/
 const SPACE_IN_HOST = /^https?:\/\/[^/]*%20/
-const EMPTY_QUERY = /\?(?=#|\u001f|$)/g
+const NUL = /<\0|^\0[\s\0]*/
+const EMPTY_QUERY = new RegExp(`\\?(?=#|${SEPARATOR}|$)`, 'g')
 const NBSP_IN_CLASS = /class="[^"]*\u00a0/i
 
 export function reasonOf(difference: Difference, document: Document, chromium: Answers): string | null {

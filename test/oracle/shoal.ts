@@ -4,7 +4,7 @@ import { resolveBase } from '../../src/spider/html/base-url.js'
 import { parseSelector } from '../../src/spider/html/selector.js'
 import { createPage, type Page } from '../../src/spider/page.js'
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
-import type { FoundLink, Harvest } from '../../src/spider/spider.js'
+import type { FoundLink, Harvest, Route } from '../../src/spider/spider.js'
 import { createAdmitter } from '../../src/url/admit.js'
 import { compareFor } from '../spider/html/compare.js'
 import { type Answers, type Document, SELECTORS, SEPARATOR } from './answers.js'
@@ -30,6 +30,7 @@ const spider = spiderFromDefinition(
     routes: { page: { match: '**', follow: [{ links: 'a[href]', nofollow: true }] } },
   }),
 )
+const [route] = [...spider.routes.values()] as [Route]
 const admitter = createAdmitter(spider.admit)
 
 /** What a crawl would fetch for these links; '' for what the filter drops. Text that is no web address is left out. */
@@ -74,7 +75,7 @@ function readFields(page: Page): Answers {
     encoding: page.encoding,
     base: resolveBase(found.base, page.url),
     links: list(links.filter((href) => href !== null)),
-    followed: followed((spider.routes.get('page')?.harvest(page) as Harvest).links, page.url),
+    followed: followed((route.harvest(page) as Harvest).links, page.url),
   }
 }
 
