@@ -13,7 +13,6 @@ import { regexpsIn } from './regexps.js'
  */
 const BOUNDED = [
   ['src/cli/terminal/format.ts', '\\B(?=(\\d{3})+$)', 'the digits of one number, at most 25 characters'],
-  ['src/cli/terminal/clean.ts', '[[', 'one set of characters: linear, but recheck does not know the flag v'],
   ['src/entry-file.ts', '([\\\\/])src', 'paths of files of this package'],
   ['src/redis/slim-script.ts', '', "Lua files of this package; no other program's text"],
   ['src/spider/fields.ts', null, 'written by the author of the spider; docs/spiders.md says what happens'],

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
+import { readTime } from '../spider/convert/dates.js'
 import type { RecordQuery } from '../store/record-store.js'
 import { parseDuration } from '../units.js'
 
@@ -21,10 +22,8 @@ export function recordFilters(command: Command): Command {
 export type Since = { readonly at: number } | { readonly agoMs: number }
 
 export function since(text: string): Since {
-  if (/^\d{4}-\d\d-\d\d/.test(text)) {
-    const at = Date.parse(text)
-    if (!Number.isNaN(at)) return { at }
-  }
+  const at = /^\d{4}-/.test(text) ? readTime(text) : null
+  if (at !== null) return { at }
   try {
     return { agoMs: parseDuration(text) }
   } catch {

@@ -1,5 +1,6 @@
 import { SaxesParser, type SaxesTag } from 'saxes'
 import { ShoalError } from '../errors.js'
+import { readTime } from '../spider/convert/dates.js'
 import { parseUrl } from '../url/parse-url.js'
 
 /** A page, or another file that lists pages. */
@@ -177,11 +178,12 @@ function localName(name: string): string {
   return (colon === -1 ? name : name.slice(colon + 1)).toLowerCase()
 }
 
-/** In the formats of sitemaps (2026-11-15, with or without a time) and feeds (Sun, 15 Nov 2026 10:00:00 GMT). */
+/**
+ * In the formats of sitemaps (2026-11-15, with or without a time) and feeds (Sun, 15 Nov 2026 10:00:00 GMT). Date.parse would make a day of 2001 of
+ * 'Chapter 5', and `since` would then leave the page out.
+ */
 function timeOf(text: string): number | null {
-  if (text === '' || text.length > 64) return null
-  const ms = Date.parse(text)
-  return Number.isNaN(ms) ? null : ms
+  return text === '' || text.length > 64 ? null : readTime(text)
 }
 
 function notAListing(why: string): ShoalError {

@@ -3,6 +3,7 @@ import { ShoalError } from '../errors.js'
 import { aFunction, atLeastOne, duration, options } from '../options.js'
 import { parseUrl } from '../url/parse-url.js'
 import { parseTemplate, type TemplateValues } from '../url/template.js'
+import { readTime } from './convert/dates.js'
 import { MOST_IN_A_RANGE, type SeedFunction } from './seed-sources.js'
 
 const webUrl = z
@@ -10,8 +11,8 @@ const webUrl = z
   .refine((url) => /^https?:$/.test(parseUrl(url)?.protocol ?? ''), 'expected an absolute http or https URL')
 const text = z.string().min(1)
 const since = z.unknown().transform((value, context) => {
-  const at = typeof value === 'string' && /^\d{4}-\d\d/.test(value) ? Date.parse(value) : Number.NaN
-  if (!Number.isNaN(at)) return { at }
+  const at = typeof value === 'string' && /^\d{4}-/.test(value) ? readTime(value) : null
+  if (at !== null) return { at }
   const agoMs = duration({ max: YEARS_100_MS }).safeParse(value)
   if (agoMs.success) return { agoMs: agoMs.data }
   context.addIssue("expected a day like '2026-11-01', a time, or a duration like '7d'")

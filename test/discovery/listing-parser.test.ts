@@ -21,6 +21,11 @@ const TABLE: [string, string, Listed[]][] = [
     [page('https://a.example/1', day('2026-11-01')), page('https://a.example/2?a=1&b=2')],
   ],
   [
+    'dates that are none',
+    `<urlset><url><loc>https://a.example/1</loc><lastmod>Chapter 5</lastmod></url><url><loc>https://a.example/2</loc><lastmod>2026-02-30</lastmod></url></urlset>`,
+    [page('https://a.example/1'), page('https://a.example/2')],
+  ],
+  [
     'an index of sitemaps',
     `<sitemapindex ${XMLNS}><sitemap><loc>https://a.example/s1.xml.gz</loc><lastmod>2026-10-01T10:00:00+02:00</lastmod></sitemap></sitemapindex>`,
     [{ kind: 'file', url: 'https://a.example/s1.xml.gz', modifiedAt: day('2026-10-01T08:00:00Z') }],

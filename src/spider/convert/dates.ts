@@ -17,8 +17,18 @@ const MINUTE_MS = 60_000
  * exist (30 February) or its zone is not known; and for 'yesterday' and '3 days ago'.
  */
 export function readDate(text: string, how: DateReading): string | null {
+  const time = readTime(text, how)
+  return time === null ? null : new Date(time).toISOString()
+}
+
+const NO_HINTS: DateReading = { order: null, language: () => null }
+
+/** The same in milliseconds since 1970. */
+export function readTime(text: string, how: DateReading = NO_HINTS): number | null {
   const written = text.trim()
   if (written.length > MOST_CHARS) return null
+  const plain = plainIso(written)
+  if (plain !== undefined) return plain
   const tokens = tokensOf(written)
   let found: number | null = null
   for (let at = 0; at < tokens.length; ) {
@@ -31,7 +41,16 @@ export function readDate(text: string, how: DateReading): string | null {
     found = read.time
     at = read.end
   }
-  return found === null ? null : new Date(found).toISOString()
+  return found
+}
+
+const ISO = /^(\d{4})-(\d\d)-(\d\d)(?:T[01]\d:[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:0\d|1[0-3]):[0-5]\d))?$/
+
+/** What sitemaps and time elements contain a million times, in a tenth of the time; undefined for all other forms. */
+function plainIso(written: string): number | null | undefined {
+  const [, year, month, day] = ISO.exec(written) ?? []
+  if (year === undefined) return undefined
+  return realDay(Number(year), Number(month), Number(day)) === null ? null : Date.parse(written)
 }
 
 interface Read {
