@@ -12,12 +12,15 @@ export interface ContentType {
 
 const NOTHING: ContentType = { essence: null, charset: '' }
 
+/** A longer header names no type. The standard's parser takes quadratic time: of 10,000 spaces, one second. */
+const MOST_CHARS = 1_024
+
 // A crawl sees very few different headers, mostly the same one again.
 let lastHeader = ''
 let lastRead = NOTHING
 
 export function readContentType(header: string | undefined): ContentType {
-  if (header === undefined || header === '') return NOTHING
+  if (header === undefined || header === '' || header.length > MOST_CHARS) return NOTHING
   if (header === lastHeader) return lastRead
   lastRead = extract(header)
   lastHeader = header

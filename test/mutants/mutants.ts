@@ -527,4 +527,18 @@ export const MUTANTS: readonly Mutant[] = [
     tests: REDIS_SUITE,
     only: 'counts what the filter did',
   },
+  {
+    name: 'the 30th of February is the 2nd of March',
+    file: 'src/spider/convert/numeric-date.ts',
+    find: 'return day <= new Date(Date.UTC(year, month, 0)).getUTCDate() ? { year, month, day } : null',
+    replace: 'return { year, month, day }',
+    tests: ['test/spider/convert/dates.test.ts'],
+  },
+  {
+    name: '0,999 is 999',
+    file: 'src/spider/convert/numbers.ts',
+    find: "before.startsWith('0') || before.length > 3",
+    replace: 'before.length > 3',
+    tests: ['test/spider/convert/numbers.test.ts'],
+  },
 ]
