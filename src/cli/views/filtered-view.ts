@@ -4,7 +4,7 @@ import { clean } from '../terminal/clean.js'
 import { count, plural } from '../terminal/format.js'
 import type { Style } from '../terminal/style.js'
 
-/** From this many on, links that look as if they had a session id are worth a warning: the site may be endless. */
+/** From this many links on, what seems to be a session id is worth a warning: the site may be endless. */
 const MANY_LIKELY = 100
 
 /** What the filter did to the links of a crawl, and how many the queue had no room for; nothing if all were accepted as they are. */
