@@ -470,7 +470,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a connection is used again although something came on it unasked',
     file: 'src/fetch/http/h1-wire.ts',
-    find: '    this.destroy()\n    this.options.onGone(!isTimeoutNotice(bytes))',
+    find: '    this.destroy()\n    if (!isTimeoutNotice(bytes)) this.options.onUnasked()\n    this.options.onGone()',
     replace: '    isTimeoutNotice(bytes)',
     tests: ['test/fetch/servers/unasked.test.ts'],
   },

@@ -76,10 +76,8 @@ export function createConnections(lookup: Lookup, clock: Clock, loop: EventLoop,
       origin: origin.name,
       maxHeaderBytes: origin.terms.maxHeaderBytes,
       keep: !origin.speaksUnasked,
-      onGone: (unasked) => {
-        if (unasked) distrust(origin)
-        discardIdle(connection)
-      },
+      onUnasked: () => distrust(origin),
+      onGone: () => discardIdle(connection),
     })
   }
 

@@ -12,8 +12,10 @@ interface H1WireOptions {
   readonly maxHeaderBytes: number
   /** Ask the server to keep the connection for another request. */
   readonly keep: boolean
-  /** The idle connection was closed. `unasked`: because the server sent something that nobody had asked for. */
-  onGone(unasked: boolean): void
+  /** The server sent something that nobody had asked for. */
+  onUnasked(): void
+  /** The idle connection was closed. */
+  onGone(): void
 }
 
 const LF = 10
@@ -103,7 +105,8 @@ export class H1Wire implements Wire {
   private saidUnasked(bytes: Buffer): void {
     if (this.isGone) return
     this.destroy()
-    this.options.onGone(!isTimeoutNotice(bytes))
+    if (!isTimeoutNotice(bytes)) this.options.onUnasked()
+    this.options.onGone()
   }
 
   private read(bytes: Buffer): void {
@@ -189,6 +192,7 @@ export class H1Wire implements Wire {
     const more = at < bytes.length ? bytes.subarray(at) : null
     if (more !== null) {
       this.isKept = false
+      if (isResponse(more)) this.options.onUnasked()
       const doubt = this.doubtAbout(more, framing)
       if (doubt !== null) {
         this.fail(doubt)
@@ -221,7 +225,7 @@ export class H1Wire implements Wire {
     const { handler, framing } = this
     if (handler === null) {
       this.destroy()
-      this.options.onGone(false)
+      this.options.onGone()
       return
     }
     if (error === null && framing?.body === 'until-close') {

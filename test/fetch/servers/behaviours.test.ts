@@ -78,7 +78,8 @@ it('after a response that breaks the rules the connection is not used again', as
     expect(Buffer.from((await get(own, `${server.origin}/${good}`)).body).toString()).toBe(TEXT)
     expect([name, server.connections() - before]).toEqual([name, 2])
     await get(own, `${server.origin}/${good}`)
-    expect([name, server.connections() - before]).toEqual([name, 2])
+    // Whoever answers twice is not trusted with a kept connection again.
+    expect([name, server.connections() - before]).toEqual([name, name === 'a second response' ? 3 : 2])
     await own.close()
   }
 })
