@@ -33,6 +33,14 @@ describe('readContentType', () => {
     expect(readContentType(header)).toEqual({ essence, charset })
   })
 
+  it('reads nothing into a header of any length', () => {
+    expect(readContentType(`text/html;${' '.repeat(500)}charset=utf-8`)).toEqual({
+      essence: 'text/html',
+      charset: 'utf-8',
+    })
+    expect(readContentType(`text/html;${' '.repeat(2_000)}charset=utf-8`)).toEqual({ essence: null, charset: '' })
+  })
+
   it('reads a plain header as the parser of the standard does', () => {
     const token = fc.string({ unit: fc.constantFrom(...'aZ09.+-_!/; ="'), maxLength: 8 })
     const header = fc.tuple(token, token, token).map(([type, subtype, label]) => `${type}/${subtype}; charset=${label}`)

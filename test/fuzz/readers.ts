@@ -19,10 +19,7 @@ import { asksForBrowser } from '../../src/worker/needs-browser.js'
 
 const URL = 'https://x.example/list?page=2'
 
-export function pageOf(
-  body: Buffer,
-  headers: Readonly<Record<string, string>> = { 'content-type': 'text/html' },
-): Page {
+function pageOf(body: Buffer, headers: Readonly<Record<string, string>> = { 'content-type': 'text/html' }): Page {
   return createPage({
     ...{ url: URL, requestedUrl: URL, status: 200, headers, body, route: 'r', depth: 0, attempt: 1, data: undefined },
   })
