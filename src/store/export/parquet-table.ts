@@ -52,7 +52,19 @@ export async function* parquetTable(
   // Set only now: while writing, the library would take the texts apart and put them together again without `__proto__`.
   for (const element of elements) if (element.logical_type?.type === 'JSON') element.converted_type = 'JSON'
   void file.finish()
-  yield taken(writer)
+  const end = taken(writer)
+  yield file.row_groups.length === 0 ? withListOfGroups(end) : end
+}
+
+/** Of the footer: zero rows (a field of 64 bits, 0), and the head of the list of row groups, whose next byte is its length and the type of its elements. */
+const NO_GROUPS = Buffer.from([0x16, 0x00, 0x19])
+const STRUCT = 0x0c
+
+/** A table without rows: the library gives an empty list no type, and readers in Rust (Arrow, Polars) refuse it then. */
+function withListOfGroups(end: Uint8Array): Uint8Array {
+  const at = Buffer.from(end.buffer, end.byteOffset, end.byteLength).lastIndexOf(NO_GROUPS)
+  if (at !== -1) end[at + NO_GROUPS.length] = STRUCT
+  return end
 }
 
 function emptyGroup(elements: readonly Element[]): { name: string; cells: Cell[] }[] {
