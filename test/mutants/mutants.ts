@@ -541,4 +541,20 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'before.length > 3',
     tests: ['test/spider/convert/numbers.test.ts'],
   },
+  {
+    name: 'the base of svg is the base of the page',
+    file: 'src/spider/html/base-url.ts',
+    find: 'return namespace === HTML',
+    replace: 'return namespace !== undefined',
+    tests: ['test/spider/html/tree.test.ts'],
+    only: 'of svg does not count',
+  },
+  {
+    name: 'links after <script/> in broken XHTML are lost',
+    file: 'src/spider/html/parse-page.ts',
+    find: 'parseHtml(text, { selfClosing: true })',
+    replace: 'parseHtml(text)',
+    tests: ['test/spider/html/tree.test.ts'],
+    only: 'if it is not well-formed',
+  },
 ]
