@@ -1,3 +1,4 @@
+import { cleanLayout } from './clean.js'
 import { cutEnd, widthOf } from './width.js'
 
 const HIDE_CURSOR = '\x1b[?25l'
@@ -26,7 +27,7 @@ export function liveLines(stream: NodeJS.WriteStream): Live {
     draw(lines) {
       const width = stream.columns || 80
       // A wrapped line would be counted as one and not be erased completely.
-      const next = lines.map((line) => cutColoured(line, width - 1))
+      const next = lines.map((line) => cutColoured(cleanLayout(line), width - 1))
       if (!hidden) {
         process.once('exit', showCursor)
         hidden = true
@@ -36,7 +37,7 @@ export function liveLines(stream: NodeJS.WriteStream): Live {
       shown = next
     },
     say(line) {
-      stream.write(`${erase()}${line}\n${render(shown)}`)
+      stream.write(`${erase()}${cleanLayout(line)}\n${render(shown)}`)
     },
     stop() {
       stream.write(erase())
