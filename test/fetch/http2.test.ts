@@ -36,6 +36,10 @@ const PAGES: Record<string, (stream: ServerHttp2Stream) => void> = {
     stream.respond({ ':status': 200, 'content-length': 12 })
     stream.end('hello, world')
   },
+  '/raw-location': (stream) => {
+    stream.respond({ ':status': 302, location: '/caf\xc3\xa9' })
+    stream.end()
+  },
   '/404': (stream) => {
     stream.respond({ ':status': 404 })
     stream.end('nothing')
@@ -101,6 +105,10 @@ describe('a real HTTP/2 server', () => {
     expect(seen.at(-1)).toMatchObject({ ':path': '/post?q=1', ':authority': 'other.test', 'x-mine': '1' })
     expect(seen.at(-1)).toMatchObject({ 'user-agent': 'Shoal-test', 'accept-encoding': expect.stringMatching(/gzip/) })
     expect(sessions).toBe(before + 1)
+  })
+
+  it('escapes the raw bytes of a Location once', async () => {
+    expect((await get(fetcher, `${origin}/raw-location`)).headers.location).toBe('/caf%C3%A9')
   })
 
   it('as many connections as requests at once, no more', async () => {
