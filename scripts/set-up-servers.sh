@@ -16,7 +16,7 @@ has chromium || has chromium-browser || has google-chrome || missing="$missing c
 # The tree construction tests of html5lib.
 [ -n "${SHOAL_HTML5LIB_TESTS:-}" ] || [ -d /usr/share/gocode/src/golang.org/x/net/html/testdata/webkit ] || missing="$missing golang-golang-x-net-dev"
 # Not a server: it carries the URL tests of web-platform-tests, which no package of npm does.
-ls /usr/share/cargo/registry/url-*/tests/urltestdata.json >/dev/null 2>&1 || missing="$missing librust-url-dev"
+[ -n "${SHOAL_URL_TESTS:-}" ] || ls /usr/share/cargo/registry/url-*/tests/urltestdata.json >/dev/null 2>&1 || missing="$missing librust-url-dev"
 missing="${missing# }"
 
 if [ -z "$missing" ]; then
@@ -25,7 +25,8 @@ fi
 
 if ! has apt-get; then
   echo "The tests need redis-server (6.2 or newer), PostgreSQL (14 or newer: postgres, initdb), pgbouncer, mariadbd and chromium in PATH." >&2
-  echo "They also need the folder tree-construction of html5lib-tests, named by SHOAL_HTML5LIB_TESTS." >&2
+  echo "They also need the folder tree-construction of html5lib-tests, named by SHOAL_HTML5LIB_TESTS," >&2
+  echo "and the file urltestdata.json of web-platform-tests, named by SHOAL_URL_TESTS." >&2
   echo "Install what is missing ($missing) and run again:" >&2
   case "$(uname -s)" in
     Darwin) echo "  brew install redis postgresql pgbouncer mariadb && brew install --cask chromium" >&2 ;;

@@ -44,7 +44,7 @@ function withoutUtf16(name: string): string {
   return name.startsWith('UTF-16') ? 'UTF-8' : name
 }
 
-/** Browsers search this many bytes, whatever they contain, and beyond them as long as there are only elements that belong into the head. */
+/** Browsers search this many bytes, whatever they contain, and more as long as there are only elements that belong into the head. */
 const SEARCHED_ANYWAY = 1024
 const IN_HEAD: ReadonlySet<string> = new Set('base link meta noscript object script style title'.split(' '))
 const OPENS_HEAD: ReadonlySet<string> = new Set(['html', 'head'])

@@ -22,7 +22,7 @@ const APACHE_DEFAULTS: ReadonlySet<string> = new Set([
 export function mediaTypeOf({ headers, body }: Pick<FetchResponse, 'headers' | 'body'>): string {
   const header = headers['content-type']
   const { essence } = readContentType(header)
-  // The bytes of images, audio and video would only tell one kind from another, which nobody here needs.
+  // For images, audio and video the bytes would only say which kind of them it is, which nobody here needs.
   if (essence !== null && !UNKNOWN.has(essence) && !(header !== undefined && APACHE_DEFAULTS.has(header)))
     return essence
   const { computedMIMEType } = require('whatwg-mimetype') as typeof import('whatwg-mimetype')
@@ -30,7 +30,7 @@ export function mediaTypeOf({ headers, body }: Pick<FetchResponse, 'headers' | '
   return computedMIMEType(body, { noSniff, ...(essence !== null && { contentTypeHeader: header }) }).essence
 }
 
-/** For a response whose body is not there yet: null if only the body will tell. */
+/** For a response whose body is not there yet: null if only the body will show it. */
 export function declaredType(header: string | undefined): string | null {
   const { essence } = readContentType(header)
   return UNKNOWN.has(essence) ? null : essence
@@ -45,6 +45,7 @@ export function isHtml(type: string): boolean {
   return type === 'text/html'
 }
 
+/** What a browser parses as XML: XHTML, feeds, SVG. */
 export function isXml(type: string): boolean {
   return type.endsWith('+xml') || type === 'text/xml' || type === 'application/xml'
 }

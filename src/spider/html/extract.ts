@@ -1,5 +1,5 @@
+import { isXml } from '../../fetch/media-type.js'
 import { parsePage } from './parse-page.js'
-import { isXmlType } from './parse-xml.js'
 import { compilePrograms, type Rule } from './program.js'
 import { Scanner } from './scan.js'
 import { compileMatcher, type Matcher, runOnTree } from './tree.js'
@@ -23,7 +23,7 @@ export function compileExtractor(rules: readonly Rule[]): Extractor {
   return {
     pages,
     run(text, mediaType = 'text/html') {
-      if (scanners !== null && !isXmlType(mediaType)) {
+      if (scanners !== null && !isXml(mediaType)) {
         const found: string[][] = rules.map(() => [])
         if (scanners.every((scanner) => scanner.run(text, found))) {
           pages.scanned++

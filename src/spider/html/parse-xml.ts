@@ -5,11 +5,6 @@ import type { SaxesTagNS } from 'saxes'
 import { MAX_DEPTH, MAX_ELEMENTS, tooComplex } from './limits.js'
 import { attributesOf } from './tree-adapter.js'
 
-/** Whether a browser parses it as XML, by the MIME Sniffing standard: XHTML, feeds, SVG. */
-export function isXmlType(mediaType: string): boolean {
-  return mediaType === 'text/xml' || mediaType === 'application/xml' || mediaType.endsWith('+xml')
-}
-
 /**
  * The tree of an XML document: `<script/>` and `<a/>` are closed, names keep their case. Null if the document is not well-formed: a browser shows the
  * part before the error.
