@@ -509,7 +509,7 @@ export const ERRORS = {
   db_corrupt: {
     next: 'backend',
     meaning: 'The database file is damaged, or not a database.',
-    hint: 'Move the file and run again, or restore a backup.',
+    hint: 'Save what can be read with `shoal recover --into <new file>`, or restore a backup; `shoal doctor` says what is damaged.',
   },
   db_lost: {
     next: 'backend',

@@ -7,6 +7,7 @@
 export const NEEDS_PROCESSES = [
   'test/api/{crowd,hostile,routes}.test.ts',
   'test/bench.test.ts',
+  'test/bitflips/bitflips.test.ts',
   'test/chaos/{chaos,stale-writer}.test.ts',
   'test/cli/*.test.ts',
   'test/cli/top/top.test.ts',

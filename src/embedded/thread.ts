@@ -9,9 +9,9 @@ import { SqliteLedgerEngine } from '../proxy/sqlite/sqlite-ledger-engine.js'
 import { SqliteDb } from '../sqlite/db.js'
 import type { SqliteEngine } from '../sqlite/engine.js'
 import { WatchedFiles } from '../sqlite/watched-file.js'
-import { migrateStore } from '../store/sqlite/schema.js'
 import { storeEngines } from '../store/sqlite/store-engines.js'
 import { rescue } from './lost-file.js'
+import { migrateAll } from './migrate-all.js'
 import { throughGate } from './native-gate.js'
 import type {
   Answer,
@@ -59,10 +59,7 @@ function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
   try {
     throughGate(gate, () => {
       db = new SqliteDb(file)
-      SqliteFrontierEngine.migrate(db)
-      SqliteNotesEngine.migrate(db)
-      SqliteLedgerEngine.migrate(db)
-      migrateStore(db)
+      migrateAll(db)
       frontier = new SqliteFrontierEngine(db, clock)
       proxies = new SqliteLedgerEngine(db, clock)
       engines.set('frontier', frontier).set('proxies', proxies).set('notes', new SqliteNotesEngine(db, clock))
@@ -260,6 +257,9 @@ function send(port: MessagePort, message: FromThread): void {
 
 function toWire(error: unknown): WireError {
   if (error instanceof ShoalError) return { code: error.code, message: error.message, hint: error.hint, stack: null }
+  // Engines parse only what they have written themselves.
+  if (error instanceof SyntaxError)
+    return toWire(new ShoalError('db_corrupt', `a stored value is not JSON: ${error.message}`))
   const { message, stack } = error instanceof Error ? error : new Error(String(error))
   return { code: null, message, hint: null, stack: stack ?? null }
 }

@@ -30,16 +30,23 @@ export class SqliteDb {
   readonly #commit: Statement
   readonly #rollback: Statement
 
-  constructor(path: string) {
+  /** `read`: the file is not changed, not even by moving its log into it. */
+  constructor(path: string, access: 'read' | 'write' = 'write') {
     this.path = path
+    const readOnly = access === 'read'
     try {
-      if (path !== ':memory:') {
+      if (!readOnly && path !== ':memory:') {
         makeDirs(dirname(path))
         refuseOtherFiles(path)
       }
-      this.#db = new DatabaseSync(path, { timeout: 0, returnArrays: true, enableForeignKeyConstraints: false })
+      this.#db = new DatabaseSync(path, {
+        readOnly,
+        timeout: 0,
+        returnArrays: true,
+        enableForeignKeyConstraints: false,
+      })
       // NORMAL: a commit survives a crash of the process; a power cut may lose the last moments, never the file.
-      whileBusy(() => this.#db.exec('PRAGMA journal_mode = WAL'))
+      if (!readOnly) whileBusy(() => this.#db.exec('PRAGMA journal_mode = WAL'))
       this.#db.exec('PRAGMA synchronous = NORMAL')
       this.#db.exec('PRAGMA cache_size = -16384')
       // Pages change many times between checkpoints: with 32 MB of WAL a crawl spends half as much time on moving them as with the default of 4.

@@ -54,6 +54,9 @@ export function sqliteError(error: unknown, path: string): unknown {
   // Integers of more than 53 bits are selected as text, so none that is stored by us is read as a number.
   if (TOO_LARGE.test(String(message)))
     return new ShoalError('db_corrupt', `${path}: a number is out of range`, { cause: error })
+  // Our statements fit the tables that we created: what is missing was there.
+  if (SCHEMA_DAMAGED.test(String(message)))
+    return new ShoalError('db_corrupt', `${path}: its tables are damaged (${String(message)})`, { cause: error })
   if (found === 'busy') return new ShoalError('db_busy', `${path}: locked by another process`, { cause: error })
   if ((found === 'cantopen' || found === 'io') && isFull(path)) return diskFull(path, error)
   if (found !== null || (typeof code === 'string' && UNWRITABLE.has(code)))
@@ -63,6 +66,8 @@ export function sqliteError(error: unknown, path: string): unknown {
 
 /** With code ERR_OUT_OF_RANGE, or with none when it happens in the middle of the rows. */
 const TOO_LARGE = /^Value is too large to be represented as a JavaScript number/
+
+const SCHEMA_DAMAGED = /^no such (table|column|index)|^malformed database schema|^table \S+ has no column/
 
 const UNWRITABLE: ReadonlySet<string> = new Set(['EACCES', 'EROFS', 'ENOTDIR', 'ENOENT', 'EEXIST', 'EISDIR', 'EPERM'])
 

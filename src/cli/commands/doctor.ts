@@ -133,7 +133,8 @@ async function fileChecks(file: string): Promise<Check[]> {
   }
   try {
     const { checkDatabase } = await import('../../sqlite/check.js')
-    const { bytes: size, walBytes, problems } = checkDatabase(file)
+    const { CONTENT_RULES } = await import('../../embedded/content-rules.js')
+    const { bytes: size, walBytes, problems } = checkDatabase(file, CONTENT_RULES)
     const intact = problems.length === 0
     const large = walBytes > WAL_WARN_BYTES
     return [
@@ -141,7 +142,9 @@ async function fileChecks(file: string): Promise<Check[]> {
         name: 'database',
         status: intact ? 'ok' : 'fail',
         detail: intact ? `${file}: intact, ${bytes(size)}` : `${file}: ${problems[0]}`,
-        next: intact ? '' : 'Restore a backup, or move the file aside and run again.',
+        next: intact
+          ? ''
+          : `Save what can be read: \`shoal recover --into <new file> --queue sqlite:${file}\`. Or restore a backup.`,
       },
       {
         name: 'write-ahead log',

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { systemRandom } from '../../clock.js'
 import { lostCrawl, recoverCrawl } from '../../coordinator/recover.js'
+import { ShoalError } from '../../errors.js'
 import { createLog } from '../../log.js'
 import { controlled } from '../controlled.js'
 import { guide } from '../help.js'
@@ -10,23 +11,28 @@ import { spiderByWord, spiderUnknown } from '../spider-choice.js'
 import { clean } from '../terminal/clean.js'
 import { plural } from '../terminal/format.js'
 import { shownProgress } from '../views/work-progress.js'
+import { recoverFile } from './recover-file.js'
 
 interface RecoverFlags {
   readonly spider?: string
   readonly seeds?: string
   readonly refetch: boolean
+  readonly into?: string
 }
 
 export function recoverCommand(program: Command): void {
   const command = program
     .command('recover')
     .description('rebuild a crawl whose queue was lost or restored from an older state, from what is in the store')
-    .argument('<crawl>', 'crawl id or spider name')
+    .argument('[crawl]', 'crawl id or spider name')
     .option('--spider <file>', 'spider file, if this machine does not know it')
     .option('--refetch', 'visit every known page again, to find links that were queued but never fetched', false)
     .option('--seeds <source>', 'the --seeds the crawl was started with')
+    .option('--into <file>', 'copy what can be read of a damaged SQLite file to this new file')
     .action(
-      acts(async (session, word: string, flags: RecoverFlags) => {
+      acts(async (session, word: string | undefined, flags: RecoverFlags) => {
+        if (flags.into !== undefined) return recoverFile(session, flags.into)
+        if (word === undefined) throw nothingNamed()
         const { output, clock, json } = session
         const onDrain = () => output.note('stopping; run the same command to resume')
         return withSignals(onDrain, async ({ drain }) => {
@@ -74,7 +80,14 @@ export function recoverCommand(program: Command): void {
     examples: [
       ['recover books', 'the lost crawl of the spider books: its seeds and pages not yet fetched'],
       ['recover books --refetch', 'visit all of its pages again'],
+      ['recover --into saved.db --queue sqlite:shoal.db', 'what can be read of the damaged shoal.db, as a new file'],
     ],
     exitCodes: ['notFound'],
+  })
+}
+
+function nothingNamed(): ShoalError {
+  return new ShoalError('usage', 'recover needs a crawl, or --into for a damaged file', {
+    hint: 'Run `shoal recover <crawl>`, or `shoal recover --into <new file>`.',
   })
 }
