@@ -430,6 +430,7 @@ export const MUTANTS: readonly Mutant[] = [
     only: 'refuses nothing because it stops',
   },
   {
+<<<<<<< HEAD
     name: 'a record keeps a reference to what the handler changes later',
     file: 'src/spider/run-handler.ts',
     find: 'data: isJson ? jsonCopy(data) : structureCopy(data), isJson',
@@ -526,6 +527,30 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "call('HSET', B .. ':c:' .. c.num, 'example:' .. reason, example)",
     tests: REDIS_SUITE,
     only: 'counts what the filter did',
+=======
+    name: 'a database file that was replaced is taken for the one that was opened',
+    file: 'src/sqlite/watched-file.ts',
+    find: 'now.dev !== opened.dev || now.ino !== opened.ino',
+    replace: 'now.dev !== opened.dev',
+    tests: ['test/sqlite/watched-file.test.ts'],
+    only: 'another inode',
+  },
+  {
+    name: 'a query for start URLs may do anything',
+    file: 'src/sqlite/foreign-file.ts',
+    find: 'mayRun(action, name) ? constants.SQLITE_OK : constants.SQLITE_DENY',
+    replace: 'constants.SQLITE_OK',
+    tests: ['test/discovery/sql.test.ts'],
+    only: 'only reads',
+  },
+  {
+    name: 'text that is not UTF-8 is read as replacement characters',
+    file: 'src/sqlite/text.ts',
+    find: '!isUtf8(bytes)',
+    replace: 'false',
+    tests: ['test/sqlite/db.test.ts'],
+    only: 'is damage, named by its table and row',
+>>>>>>> e159ed8 (Docs: damaged and missing databases; mutants for what notices them)
   },
   {
     name: 'the 30th of February is the 2nd of March',
