@@ -11,7 +11,7 @@ export interface DatabaseCheck {
   readonly problems: readonly string[]
 }
 
-/** What a program knows about its tables, beyond what SQLite knows of every file. */
+/** What a program knows about its tables, in addition to what SQLite knows of every file. */
 export interface ContentRules extends RowRules {
   /** Sums that do not add up. */
   contradictions(db: SqliteDb): string[]

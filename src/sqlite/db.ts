@@ -20,7 +20,7 @@ export interface Statement {
 const BUSY_TIMEOUT_MS = 15_000
 
 /**
- * One connection to one SQLite file, behind which the library can be swapped. Text ends at its first NUL, on the way in and on the way out:
+ * One connection to one SQLite file, behind which the library can be swapped. Text ends at its first NUL, when it is written and when it is read:
  * what may contain one is stored as bytes or as JSON. Integers of more than 53 bits are refused when they are read: select them as text.
  */
 export class SqliteDb {

@@ -2,7 +2,7 @@ import { type BigIntStats, statSync } from 'node:fs'
 
 export type FileChange = 'deleted' | 'replaced' | 'emptied'
 
-/** What tells one file from another that has its name later. */
+/** What distinguishes a file from another that has its name later. */
 export type FileMark = Pick<BigIntStats, 'dev' | 'ino' | 'size'>
 
 /** What happened to the file at a path, from its mark when it was opened and its mark now. */

@@ -14,7 +14,7 @@ const PAGES = 40
 const LEFT = 10
 const PATIENCE_MS = 60_000
 
-export interface Trial {
+interface Trial {
   readonly seed: number
   readonly flips: number
   readonly codes: Readonly<Record<string, string>>

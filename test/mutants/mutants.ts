@@ -430,7 +430,6 @@ export const MUTANTS: readonly Mutant[] = [
     only: 'refuses nothing because it stops',
   },
   {
-<<<<<<< HEAD
     name: 'a record keeps a reference to what the handler changes later',
     file: 'src/spider/run-handler.ts',
     find: 'data: isJson ? jsonCopy(data) : structureCopy(data), isJson',
@@ -527,7 +526,6 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "call('HSET', B .. ':c:' .. c.num, 'example:' .. reason, example)",
     tests: REDIS_SUITE,
     only: 'counts what the filter did',
-=======
     name: 'a database file that was replaced is taken for the one that was opened',
     file: 'src/sqlite/watched-file.ts',
     find: 'now.dev !== opened.dev || now.ino !== opened.ino',
@@ -550,7 +548,6 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'false',
     tests: ['test/sqlite/db.test.ts'],
     only: 'is damage, named by its table and row',
->>>>>>> e159ed8 (Docs: damaged and missing databases; mutants for what notices them)
   },
   {
     name: 'the 30th of February is the 2nd of March',
