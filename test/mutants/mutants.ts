@@ -526,6 +526,8 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "call('HSET', B .. ':c:' .. c.num, 'example:' .. reason, example)",
     tests: REDIS_SUITE,
     only: 'counts what the filter did',
+  },
+  {
     name: 'a database file that was replaced is taken for the one that was opened',
     file: 'src/sqlite/watched-file.ts',
     find: 'now.dev !== opened.dev || now.ino !== opened.ino',
