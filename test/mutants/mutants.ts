@@ -212,6 +212,14 @@ export const MUTANTS: readonly Mutant[] = [
     only: 'an older epoch',
   },
   {
+    name: 'archive: an error inside a 200 counts as stored, and the rows are dropped',
+    file: 'src/store/s3/s3-archive.ts',
+    find: 'isConfirmed: ETag !== undefined',
+    replace: 'isConfirmed: true',
+    tests: ['test/store/s3/s3-mid-upload.test.ts'],
+    only: 'an error in a 200, and a line end',
+  },
+  {
     name: 'an upsert in Postgres without its fence',
     file: `${POSTGRES}/write-statement.ts`,
     // Without the rest of its condition too: a page that was read earlier also counts as fresh.

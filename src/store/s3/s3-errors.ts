@@ -7,7 +7,19 @@ const FORBIDDEN = new Set([
   ...['InvalidToken', 'CredentialsProviderError', 'TokenProviderError', 'RequestTimeTooSkewed', 'Forbidden'],
 ])
 const ELSEWHERE = new Set(['PermanentRedirect', 'AuthorizationHeaderMalformed', 'TemporaryRedirect'])
-const BUSY = new Set(['SlowDown', 'RequestTimeout', 'TimeoutError', 'AbortError', 'Throttling', 'ThrottlingException'])
+/** The last three: the bytes changed on the way, and may arrive the next time. */
+const BUSY = new Set([
+  ...[
+    'SlowDown',
+    'RequestTimeout',
+    'TimeoutError',
+    'AbortError',
+    'Throttling',
+    'ThrottlingException',
+    'OperationAborted',
+  ],
+  ...['BadDigest', 'IncompleteBody', 'XAmzContentSHA256Mismatch'],
+])
 const UNREACHABLE = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EAI_AGAIN', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'],
   ...['ENETDOWN', 'EADDRNOTAVAIL', 'ECONNABORTED', 'ERR_STREAM_PREMATURE_CLOSE'],
@@ -27,9 +39,13 @@ export function s3Error(thrown: unknown, address: S3Address): ShoalError {
     })
   if (BUSY.has(name) || UNREACHABLE.has(code) || status === 429 || status >= 500)
     return new ShoalError('pages_down', `${where}: ${endpointText(address)} is unreachable (${code || name || status})`)
-  return new ShoalError('blobs_unwritable', `${where}: ${endpointText(address)} refuses the call (${name} ${status})`, {
-    hint: 'Check that the endpoint speaks S3.',
-  })
+  return new ShoalError(
+    'blobs_unwritable',
+    `${where}: ${endpointText(address)} refuses the call (${code || name} ${status})`,
+    {
+      hint: 'Check that the endpoint speaks S3.',
+    },
+  )
 }
 
 /** There is no such object, or it ends before the wanted range. */
@@ -49,10 +65,22 @@ export function isUnknownCall(thrown: unknown): boolean {
   return facts(thrown).status === 501
 }
 
+const RENEW = `The credentials have expired. ${CREDENTIALS}`
+/** No permission helps here. */
+const HINTS: ReadonlyMap<string, string> = new Map([
+  [
+    'RequestTimeTooSkewed',
+    'Set the clock of this machine: it differs from that of the service by more than 15 minutes.',
+  ],
+  ['ExpiredToken', RENEW],
+  ['InvalidToken', RENEW],
+])
+
 function forbidden(name: string, where: string): ShoalError {
   if (name === 'CredentialsProviderError' || name === 'TokenProviderError')
     return new ShoalError('pages_forbidden', `${where}: no credentials were found`, { hint: CREDENTIALS })
-  return new ShoalError('pages_forbidden', `${where}: no access (${name})`)
+  const hint = HINTS.get(name)
+  return new ShoalError('pages_forbidden', `${where}: no access (${name})`, hint === undefined ? {} : { hint })
 }
 
 function facts(thrown: unknown): { name: string; status: number; code: string } {

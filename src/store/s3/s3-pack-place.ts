@@ -8,6 +8,9 @@ import { loadSdk, S3Calls, type Sdk } from './s3-client.js'
 import { isAbsent, isUnknownCall, wasThere } from './s3-errors.js'
 
 const ENDING = '.pack'
+const ID = /^[0-9a-f]{8}$/
+/** Another process may remove the name between two calls; a service that shows no object it has accepted would cost a put each time. */
+const OPEN_ATTEMPTS = 3
 
 /** Packs as objects, one for each run: every put costs money, so a run waits longer for more pages than a file does. */
 const GATHERING = { ms: 200, bytes: 8 * 1024 * 1024, runs: 4 }
@@ -42,13 +45,17 @@ export class S3PackPlace implements PackPlace {
   }
 
   async #open(): Promise<string> {
-    const known = await this.id()
-    if (known === null) await this.#claim(randomBytes(4).toString('hex'))
-    else await this.#writeId(known, false)
-    // Another process created it first.
-    const id = await this.#readId()
-    if (id !== null) this.#id = id
-    return id ?? this.#open()
+    for (let attempt = 1; attempt <= OPEN_ATTEMPTS; attempt++) {
+      const known = await this.id()
+      if (known === null) await this.#claim(randomBytes(4).toString('hex'))
+      else await this.#writeId(known, false)
+      // Another process may have created it first.
+      const id = await this.#readId()
+      if (id === null) continue
+      this.#id = id
+      return id
+    }
+    throw this.#unfit(`the service accepts ${this.#key('place')} and does not have it afterwards`)
   }
 
   async #claim(id: string): Promise<void> {
@@ -64,6 +71,7 @@ export class S3PackPlace implements PackPlace {
   async #readId(): Promise<string | null> {
     const bytes = await this.#get(this.#key('place'), { start: 0, length: 64 })
     const text = bytes === null ? '' : Buffer.from(bytes).toString().trim()
+    if (text !== '' && !ID.test(text)) throw this.#unfit(`${this.#key('place')} is not what Shoal wrote`)
     return text === '' ? null : text
   }
 
@@ -81,7 +89,7 @@ export class S3PackPlace implements PackPlace {
     const pack = newPackName(this.#clock.now(), randomBytes(8).toString('hex'))
     const { bucket: Bucket } = this.#address
     const Body = Buffer.concat([PACK_MAGIC, run])
-    await this.#s3.call(
+    const { ETag } = await this.#s3.call(
       ({ PutObjectCommand }, client, abortSignal) =>
         client.send(
           new PutObjectCommand({ Bucket, Key: this.#packKey(pack), Body, ContentType: 'application/octet-stream' }),
@@ -89,6 +97,9 @@ export class S3PackPlace implements PackPlace {
         ),
       { bytes: Body.length },
     )
+    // Every S3 service names an ETag. A 200 without one is the login page of a network, or a proxy that answers in its own name.
+    if (ETag === undefined)
+      throw new ShoalError('pages_down', `${showS3(this.#address)}: the answer to a put is not from an S3 service`)
     return { pack, start: PACK_MAGIC.length }
   }
 
@@ -106,7 +117,8 @@ export class S3PackPlace implements PackPlace {
         async ({ GetObjectCommand }, client, abortSignal) => {
           const answer = await client.send(new GetObjectCommand({ Bucket, Key, Range }), { abortSignal })
           const whole = answer.$metadata.httpStatusCode !== 206
-          if (whole && (answer.ContentLength ?? Number.POSITIVE_INFINITY) > length) throw this.#noRanges()
+          if (whole && (answer.ContentLength ?? Number.POSITIVE_INFINITY) > length)
+            throw this.#unfit('the service does not know ranges of an object')
           return (await answer.Body?.transformToByteArray()) ?? null
         },
         { bytes: length, expected: isAbsent },
@@ -117,14 +129,10 @@ export class S3PackPlace implements PackPlace {
     }
   }
 
-  #noRanges(): ShoalError {
-    return new ShoalError(
-      'blobs_unwritable',
-      `${showS3(this.#address)}: the service does not know ranges of an object`,
-      {
-        hint: 'Use a service that speaks S3 in full.',
-      },
-    )
+  #unfit(why: string): ShoalError {
+    return new ShoalError('blobs_unwritable', `${showS3(this.#address)}: ${why}`, {
+      hint: 'Check the endpoint: use a service that speaks S3 in full.',
+    })
   }
 
   async has(pack: string): Promise<boolean> {
@@ -156,7 +164,11 @@ export class S3PackPlace implements PackPlace {
         if (!Key.endsWith(ENDING) || !isPackName(pack) || LastModified === undefined) continue
         yield { pack, bytes: Size, writtenAt: LastModified.getTime() }
       }
-      token = answer.NextContinuationToken
+      const next = answer.NextContinuationToken
+      // Whoever takes half of a list for all of it finds pages missing that are there.
+      if (answer.IsTruncated === true && (next === undefined || next === token))
+        throw this.#unfit('the service lists a part of the objects only')
+      token = answer.IsTruncated === false ? undefined : next
     } while (token !== undefined)
   }
 

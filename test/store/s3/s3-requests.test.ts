@@ -39,6 +39,8 @@ beforeEach(async () => {
   Object.assign(process.env, CREDENTIALS, { AWS_ACCESS_KEY_ID: KEY_ID, AWS_SECRET_ACCESS_KEY: SECRET })
   asked = []
   answer = () => ({ status: 200 })
+  // As every S3 service: an ETag for what it stored.
+  const stored = (method: string, status: number) => (method === 'PUT' && status === 200 ? { etag: '"0"' } : {})
   server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
@@ -46,7 +48,7 @@ beforeEach(async () => {
     const one = { method, url, headers, body: Buffer.concat(chunks) }
     asked.push(one)
     const { status, body = '', headers: more = {} } = answer(one)
-    response.writeHead(status, { 'content-type': 'application/xml', ...more }).end(body)
+    response.writeHead(status, { 'content-type': 'application/xml', ...stored(method, status), ...more }).end(body)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
