@@ -10,7 +10,7 @@ interface Known {
 const isUrl = ({ question }: Difference) => question === 'links' || question === 'followed' || question === 'base'
 
 /** In the order of how often they are met. What is not explained by one of these fails. */
-export const KNOWN: readonly Known[] = [
+const KNOWN: readonly Known[] = [
   {
     reason:
       'No encoding is declared: Chromium guesses from the text and the locale, Shoal takes bytes that are valid UTF-8 as UTF-8 (HTML standard, 13.2.3.2, allows both)',
