@@ -22,7 +22,10 @@ const PATHS = [
 /** Every page of the corpus and of the oracle's tables through everything that reads pages; the costliest first. */
 export async function measureCpu(): Promise<PageCost[]> {
   const site = await startBadServer({ otherwise: misbehave })
-  const pages = allPages().map(({ name, body }) => ({ name, body: Buffer.from(body) }))
+  const pages: { name: string; body: Buffer }[] = allPages().map(({ name, body }) => ({
+    name,
+    body: Buffer.from(body),
+  }))
   try {
     for (const path of PATHS) pages.push({ name: path, body: await bodyOf(site.origin + path) })
   } finally {

@@ -122,14 +122,14 @@ export function createParser(parse5: typeof import('parse5')): Parse {
     }
 
     override onStartTag(token: Token.TagToken): void {
-      this.#walk(1)
+      this.#walk(token.tagID === $.A || token.tagID === $.NOBR ? MISNESTED_STEPS : 1)
       const depth = this.openElements.stackTop
       super.onStartTag(token)
       if (this.#selfClosing && token.selfClosing && this.openElements.stackTop > depth) this.#endAtOnce(token)
     }
 
     override onEndTag(token: Token.TagToken): void {
-      this.#walk(END_TAG_STEPS)
+      this.#walk(FORMATTING.has(token.tagID) ? MISNESTED_STEPS : END_TAG_STEPS)
       super.onEndTag(token)
     }
 
@@ -225,8 +225,10 @@ export function createParser(parse5: typeof import('parse5')): Parse {
 /** 1,000 open elements at every tag of a usual page; 100 KB of nothing but unclosed <div> still fit. */
 const STEPS = 1_000_000
 const STEPS_PER_CHARACTER = 2_000
-/** An end tag walks in any case, and several times if formatting elements are misnested. */
+/** An end tag walks in any case. */
 const END_TAG_STEPS = 20
+/** Several times if formatting elements are misnested; a link inside a link is. */
+const MISNESTED_STEPS = 100
 /** A formatting element is compared with all others, with all attributes. */
 const FORMATTING_STEPS = 100
 
