@@ -42,6 +42,13 @@ export interface FetchRequest extends RequestExtras {
    * a page may be. The limit then counts bytes on the wire, and the caller that decodes them must limit the result.
    */
   readonly onBody?: (piece: Uint8Array) => void
+  /** Called when the headers are there: for callers to whom the status is the answer, even if the body never ends. */
+  readonly onHead?: (head: ResponseHead) => void
+}
+
+export interface ResponseHead extends Pick<FetchResponse, 'status' | 'headers'> {
+  /** False: the server answered before the whole request was written, so it cannot have read it. */
+  readonly isRequestWritten: boolean
 }
 
 /** How a page is rendered, and when it counts as ready. */

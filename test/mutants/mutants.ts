@@ -212,6 +212,14 @@ export const MUTANTS: readonly Mutant[] = [
     only: 'an older epoch',
   },
   {
+    name: 'webhook: an answer to a request that was not written counts as delivered',
+    file: 'src/outlets/post-webhook.ts',
+    find: 'if (isRequestWritten) return',
+    replace: 'if (isRequestWritten || status === 200) return',
+    tests: ['test/outlets/misbehaving-receivers.test.ts'],
+    only: 'has not taken a batch that it had not read',
+  },
+  {
     name: 'archive: an error inside a 200 counts as stored, and the rows are dropped',
     file: 'src/store/s3/s3-archive.ts',
     find: 'isConfirmed: ETag !== undefined',

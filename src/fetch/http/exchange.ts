@@ -153,7 +153,7 @@ export class Exchange implements WireHandler {
     this.phase = 'answering'
   }
 
-  onHeaderPairs(status: number, pairs: readonly string[]): void {
+  onHeaderPairs(status: number, pairs: readonly string[], isRequestWritten: boolean): void {
     if (this.settled || !this.isFinal(status)) return
     let bytes = 0
     for (let i = 0; i + 1 < pairs.length; i += 2) {
@@ -166,6 +166,7 @@ export class Exchange implements WireHandler {
       this.fail(new ShoalError('headers_too_large', this.say('the response headers are larger than the limit')))
       return
     }
+    this.request.onHead?.({ status, headers: this.headers, isRequestWritten })
     this.judgeHeaders()
   }
 

@@ -62,6 +62,10 @@ export class H1Wire implements Wire {
     return !this.isKept || this.isGone || this.socket.destroyed
   }
 
+  private get isRequestWritten(): boolean {
+    return this.socket.writableLength === 0
+  }
+
   dispatch(request: WireRequest, handler: WireHandler): void {
     try {
       const keep = this.options.keep && !asksToClose(request.headers)
@@ -156,7 +160,7 @@ export class H1Wire implements Wire {
     if (status === 101) throw this.protocolError('101: it switches to a protocol that nobody asked for')
     if (status < 200) {
       if (head.isOdd || isOdd) this.isKept = false
-      handler.onHeaderPairs(status, [])
+      handler.onHeaderPairs(status, [], this.isRequestWritten)
       return
     }
     const framing = framingOf(head, this.method)
@@ -168,7 +172,7 @@ export class H1Wire implements Wire {
     this.framing = framing
     this.missing = framing.bytes
     this.chunks = framing.body === 'chunked' ? new ChunkedBody((piece) => this.handler?.onData(piece)) : null
-    handler.onHeaderPairs(status, pairs)
+    handler.onHeaderPairs(status, pairs, this.isRequestWritten)
   }
 
   private readBody(handler: WireHandler, bytes: Buffer, at: number): number {
@@ -200,7 +204,7 @@ export class H1Wire implements Wire {
       }
     }
     // An answer before the whole request was written is not one to it.
-    if (this.socket.writableLength > 0) this.isKept = false
+    if (!this.isRequestWritten) this.isKept = false
     this.responses++
     this.handler = null
     this.framing = null

@@ -105,11 +105,11 @@ function listen(stream: ClientHttp2Stream, to: WireHandler, onClosed: () => Erro
     if (piece === null && !stream.closed) whole = true
     return push.call(stream, piece, ...more)
   }
-  stream.on('continue', () => to.onHeaderPairs(100, []))
-  stream.on('headers', (headers: IncomingHttpHeaders) => to.onHeaderPairs(Number(headers[':status']), []))
+  stream.on('continue', () => to.onHeaderPairs(100, [], false))
+  stream.on('headers', (headers: IncomingHttpHeaders) => to.onHeaderPairs(Number(headers[':status']), [], false))
   stream.on('response', (headers: IncomingHttpHeaders, _flags: number, ...[pairs]: unknown[]) => {
     answered = true
-    to.onHeaderPairs(Number(headers[':status']), pairs as string[])
+    to.onHeaderPairs(Number(headers[':status']), pairs as string[], stream.writableLength === 0)
   })
   stream.on('data', (piece: Buffer) => {
     if (!over) to.onData(piece)

@@ -19,8 +19,11 @@ export interface WireHandler {
   onConnect(abort: () => void): void
   /** The first byte of a response is there. */
   onResponseStarted(): void
-  /** Names in lower case and values in turn, one character for each byte. 1xx responses come first, without pairs. */
-  onHeaderPairs(status: number, pairs: readonly string[]): void
+  /**
+   * Names in lower case and values in turn, one character for each byte. 1xx responses come first, without pairs. `isRequestWritten`: nothing of the
+   * request waits in this process any more.
+   */
+  onHeaderPairs(status: number, pairs: readonly string[], isRequestWritten: boolean): void
   onData(piece: Buffer): void
   onComplete(): void
   onError(error: Error): void
