@@ -498,6 +498,13 @@ export const MUTANTS: readonly Mutant[] = [
     tests: ['test/fetch/servers/behaviours.test.ts'],
   },
   {
+    name: 'a header with a line end in its value is sent',
+    file: 'src/fetch/http/h1-request.ts',
+    find: 'if (!NAME.test(name) || !VALUE.test(value)) wrong = name',
+    replace: 'if (!NAME.test(name)) wrong = name',
+    tests: ['test/fetch/h1-request.test.ts'],
+  },
+  {
     name: 'two Location headers, and the first one counts',
     file: 'src/fetch/http/exchange.ts',
     find: 'else if (earlier !== value) this.conflict = name',
