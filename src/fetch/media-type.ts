@@ -49,3 +49,8 @@ export function isHtml(type: string): boolean {
 export function isXml(type: string): boolean {
   return type.endsWith('+xml') || type === 'text/xml' || type === 'application/xml'
 }
+
+/** Text, an image or a JSON file has no tags to scan for. */
+export function hasTags(type: string): boolean {
+  return isHtml(type) || isXml(type)
+}

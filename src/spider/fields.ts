@@ -8,7 +8,7 @@
  * misnested; otherwise on the tree of a spec-compliant parser, with the same results.
  */
 import { ShoalError } from '../errors.js'
-import { isHtml, isXml, mediaTypeOf } from '../fetch/media-type.js'
+import { hasTags, mediaTypeOf } from '../fetch/media-type.js'
 import { encodeQuery } from '../url/encode-query.js'
 import type { Json } from '../url/link.js'
 import { CONVERSIONS, type Conversion, collapse, convert, type Reading } from './convert/convert.js'
@@ -21,6 +21,7 @@ import { readRefresh } from './html/refresh.js'
 import { parseSelector } from './html/selector.js'
 import { type JsonPath, parsePath, readPath } from './json-path.js'
 import type { Page } from './page.js'
+import { BASE_HREF } from './page-base.js'
 import { pageLanguage } from './page-language.js'
 
 /**
@@ -97,7 +98,7 @@ export function compileHarvest(rules: {
   const fields = Object.entries(rules.fields ?? {}).map(([name, definition]) =>
     compileField(name, definition, compiled),
   )
-  const base = compiled.push({ ...factRule('base@href', true), htmlOnly: true }) - 1
+  const base = compiled.push(BASE_HREF) - 1
   const robots = compiled.push(factRule('meta[name="robots" i]@content', false)) - 1
   const refresh = compiled.push(factRule('meta[http-equiv="refresh" i]@content', false)) - 1
   const extractor = compileExtractor(compiled)
@@ -272,9 +273,4 @@ function refreshTargets(contents: readonly string[], page: Page): readonly strin
   // Of nearly every page: no array of its own.
   if (contents.length === 0) return NO_TEXTS
   return contents.flatMap((content) => encoded(readRefresh(content), page) ?? [])
-}
-
-/** Text, an image or a JSON file has no tags to scan for. */
-function hasTags(type: string): boolean {
-  return isHtml(type) || isXml(type)
 }

@@ -4,11 +4,14 @@ import { jsonCopy, NotJson, remainsOf, structureCopy } from '../json/copy.js'
 import { pathText } from '../options.js'
 import { isError, namedText, textOf } from '../thrown.js'
 import { shown } from '../units.js'
+import { isAbsolute } from '../url/base.js'
 import { encodeQuery } from '../url/encode-query.js'
 import type { Json } from '../url/link.js'
+import { parseUrl } from '../url/parse-url.js'
 import type { FollowOptions, Out, RecordDefinitions, Step } from './definition.js'
 import { linkOptions } from './link-options.js'
 import type { Page } from './page.js'
+import { baseOf } from './page-base.js'
 import { linksToPages } from './pages-rule.js'
 import type { FoundLink, Harvest, HarvestedRecord, RecordKind, RejectedHarvest } from './spider.js'
 
@@ -193,6 +196,18 @@ function collect(plan: HandlerPlan, page: Page, found: Draft[], { links, rejecte
   const stillOpen = () => {
     if (ended) throw misuse('out was used after the handler had ended: await what the handler starts')
   }
+  let base: string | null | undefined
+  /** What a browser would make of the link. The filter, which does not know the base, resolves what is still relative against the page's URL. */
+  const asOnPage = (href: string): string => {
+    const encoded = encodeQuery(href, page)
+    if (isAbsolute(encoded)) return encoded
+    if (base === undefined) base = baseOf(page)
+    if (base === null) return encoded
+    const url = parseUrl(encoded, base)
+    if (url !== null) return url.href
+    // It leads nowhere. The filter refuses either, and counts it: `//[` is no URL on any page, and `mailto:`, where `a` leads nowhere, is no page.
+    return isAbsolute(base) ? encoded : base
+  }
   return {
     record(kind: string, key: unknown, data: unknown): void {
       stillOpen()
@@ -208,9 +223,8 @@ function collect(plan: HandlerPlan, page: Page, found: Draft[], { links, rejecte
     follow(href: string, options?: FollowOptions<Readonly<Record<string, unknown>>>): void {
       stillOpen()
       if (typeof href !== 'string') throw misuse(`out.follow: the link must be a string, not ${shown(href)}`)
-      // On the page it is what a browser would make of it.
-      const encoded = encodeQuery(href, page)
-      links.push(options === undefined ? { href: encoded } : foundLink(plan, encoded, options))
+      const target = asOnPage(href)
+      links.push(options === undefined ? { href: target } : foundLink(plan, target, options))
     },
     end(): void {
       ended = true

@@ -597,6 +597,14 @@ export const MUTANTS: readonly Mutant[] = [
     only: 'of svg does not count',
   },
   {
+    name: 'links of a handler ignore the base element',
+    file: 'src/spider/run-handler.ts',
+    find: 'if (base === undefined) base = baseOf(page)',
+    replace: 'base = null',
+    tests: ['test/spider/page-base.test.ts'],
+    only: 'are resolved against the base element',
+  },
+  {
     name: 'links after <script/> in broken XHTML are lost',
     file: 'src/spider/html/parse-page.ts',
     find: 'parseHtml(text, { selfClosing: true })',

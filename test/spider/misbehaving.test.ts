@@ -6,7 +6,8 @@ import { type HandlerPlan, runHandler } from '../../src/spider/run-handler.js'
 import type { Harvest } from '../../src/spider/spider.js'
 import { ENDINGS, type LooseOut, RECORDS, THROWN, thenable } from './misbehaving.js'
 
-const page = { url: 'https://shop.example/1', data: undefined } as Page
+const headers: Page['headers'] = { 'content-type': 'text/html' }
+const page = { url: 'https://shop.example/1', headers, text: '', data: undefined } as Page
 
 function plan(run: (out: LooseOut) => unknown, parts: Partial<HandlerPlan> = {}): HandlerPlan {
   return {

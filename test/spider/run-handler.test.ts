@@ -4,7 +4,8 @@ import { ShoalError } from '../../src/errors.js'
 import type { Page } from '../../src/spider/page.js'
 import { type HandlerPlan, runHandler } from '../../src/spider/run-handler.js'
 
-const page = { url: 'https://books.example/1', data: undefined } as Page
+const headers: Page['headers'] = { 'content-type': 'text/html' }
+const page = { url: 'https://books.example/1', headers, text: '', data: undefined } as Page
 const book = z.object({ title: z.string(), price: z.number() })
 
 function plan(parts: Partial<HandlerPlan>): HandlerPlan {
