@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto'
 
 /** Followed by the key in base64. A secret without it is the key itself, which the libraries for receivers call the raw format. */
 const ENCODED = 'whsec_'
-const BASE64 = /^(?=.)(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+const BASE64_DIGITS = /^[A-Za-z0-9+/]+={0,2}$/
 
 export interface SignedWebhook {
   /** The same for every attempt to deliver the same thing: receivers drop duplicates by it. */
@@ -35,7 +35,11 @@ export function signatureOf(secret: string, content: string): string {
  */
 export function checkedSecret(secret: string | undefined, refuse: (fault: string) => Error): string {
   if (secret === undefined || secret === '') throw refuse('is not set or empty')
-  if (secret.startsWith(ENCODED) && !BASE64.test(secret.slice(ENCODED.length)))
+  if (secret.startsWith(ENCODED) && !isBase64(secret.slice(ENCODED.length)))
     throw refuse(`starts with ${ENCODED}, but the rest is not base64`)
   return secret
+}
+
+function isBase64(text: string): boolean {
+  return text.length % 4 === 0 && BASE64_DIGITS.test(text)
 }
