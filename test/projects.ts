@@ -24,7 +24,7 @@ export const NEEDS_PROCESSES = [
   'test/feed/redis-feed.test.ts',
   'test/fetch/{latency,like-chromium}.test.ts',
   'test/fetch/servers/oracle.test.ts',
-  'test/fetch/browser/{browser-fetcher,orphans,proxies,ssrf}.test.ts',
+  'test/fetch/browser/{browser-fetcher,hostile-pages,orphans,proxies,ssrf}.test.ts',
   'test/frontier/redis/*.test.ts',
   'test/keeper/keeper-thread.test.ts',
   'test/mutants/mutants.test.ts',

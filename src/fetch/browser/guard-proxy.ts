@@ -103,7 +103,8 @@ export async function startGuardProxy(lookup: Lookup, clock: Clock): Promise<Gua
     const { traffic } = way
     const url = parseUrl(request.url ?? '')
     const ahead = request.headers['sec-purpose'] !== undefined
-    if (traffic === null || url === null || ahead) return void response.writeHead(403, { [REFUSED_HEADER]: '1' }).end()
+    if (traffic === null || url === null || ahead || !traffic.admit())
+      return void response.writeHead(403, { [REFUSED_HEADER]: '1' }).end()
     const refuse = (error: unknown) => {
       traffic.failed(url, dialFailure(url, error))
       if (response.headersSent) response.destroy()
@@ -157,7 +158,8 @@ export async function startGuardProxy(lookup: Lookup, clock: Clock): Promise<Gua
     keep(way, client)
     const { traffic } = way
     const url = parseUrl(`https://${request.url ?? ''}`)
-    if (traffic === null || url === null) return void client.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n')
+    if (traffic === null || url === null || !traffic.admit())
+      return void client.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n')
     try {
       const target = await dial(url, traffic, way, false)
       target.on('error', () => client.destroy())

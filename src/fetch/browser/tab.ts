@@ -16,7 +16,7 @@ import { newTraffic } from './traffic.js'
 const TRAFFIC_FACTOR = 5
 /** A page that is ready to be closed unloads within this time. */
 const LEAVE_MS = 1_000
-/** Subrequests of one page; more are refused. */
+/** Subrequests of one page; more are refused. The proxy counts as well: it sees shared workers and WebSockets, and not what is inside a TLS connection. */
 const MOST_REQUESTS = 500
 
 /**
@@ -80,7 +80,8 @@ export async function openTab(
   const end = deferred<FetchResponse>()
   end.promise.catch(() => {})
   const fail = (error: ShoalError) => end.reject(error)
-  const traffic = newTraffic(first, first.limits.maxBodyBytes * TRAFFIC_FACTOR, () =>
+  const most = { bytes: first.limits.maxBodyBytes * TRAFFIC_FACTOR, requests: MOST_REQUESTS }
+  const traffic = newTraffic(first, most, () =>
     fail(new ShoalError('too_large', `${url}: the page loads more than ${traffic.bytes} bytes`)),
   )
   way.serve(traffic)
@@ -94,6 +95,7 @@ export async function openTab(
   async function prepare(): Promise<Tab> {
     const network = watchNetwork(page, clock)
     const heldBack = deferred<Held>()
+    const stopped = deferred<void>()
     let held: Held | null = null
     let sentAt = 0
     let head: Head | null = null
@@ -121,6 +123,11 @@ export async function openTab(
       })
 
     const dismiss = (dialog: Dialog) => void dialog.dismiss().catch(() => {})
+    // A script that leaves the page while it is parsed ends the parser. If the navigation leads nowhere (`mailto:`, the link of an app, a POST), the
+    // browser shows what there is, and reports no DOMContentLoaded.
+    const stoppedLoading = ({ frameId }: { readonly frameId: string }) => {
+      if (frameId === mainFrame && head !== null) stopped.resolve()
+    }
     const crashed = () => fail(new ShoalError('browser_crashed', `${url}: the page crashed the browser`))
     const countRequest = () => {
       if (++asked <= MOST_REQUESTS) return
@@ -143,12 +150,15 @@ export async function openTab(
         : { response: 'CancelAuth' as const }
       void session.send('Fetch.continueWithAuth', { requestId, authChallengeResponse: response }).catch(() => {})
     }
+    const unseen = unseenTypes(wish)
     const judge = (paused: Paused) => {
       const { requestId, request, frameId, resourceType, responseStatusCode: status } = paused
       const answered = status !== undefined || paused.responseErrorReason !== undefined
-      if (resourceType !== 'Document') return reply('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' })
-      if (frameId !== mainFrame) return reply('Fetch.continueRequest', { requestId })
+      if (unseen.has(resourceType)) return reply('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' })
+      if (resourceType !== 'Document' || frameId !== mainFrame) return reply('Fetch.continueRequest', { requestId })
       if (!answered) {
+        // Navigations have one. Without it this is a download (`<a download>`): the page stays, and nothing is saved.
+        if (paused.networkId === undefined) return abort(requestId)
         if (held === null) {
           held = { requestId, headers: request.headers }
           document = paused.networkId
@@ -165,12 +175,17 @@ export async function openTab(
       )
     }
     page.on('dialog', dismiss).on('crash', crashed).on('request', countRequest)
-    session.on('Network.loadingFinished', finished).on('Fetch.authRequired', logIn).on('Fetch.requestPaused', judge)
+    session
+      .on('Network.loadingFinished', finished)
+      .on('Page.frameStoppedLoading', stoppedLoading)
+      .on('Fetch.authRequired', logIn)
+      .on('Fetch.requestPaused', judge)
     const stopListening = () => {
       network.stop()
       page.off('dialog', dismiss).off('crash', crashed).off('request', countRequest)
       session
         .off('Network.loadingFinished', finished)
+        .off('Page.frameStoppedLoading', stoppedLoading)
         .off('Fetch.authRequired', logIn)
         .off('Fetch.requestPaused', judge)
     }
@@ -190,8 +205,7 @@ export async function openTab(
         fail(navigationFailure(url, 'refused', traffic))
         return abort(requestId)
       }
-      const type = declaredType(headers['content-type'])
-      const rendered = status >= 200 && status < 300 && status !== 204 && (type === null || RENDERED.has(type))
+      const rendered = isShown(found)
       const { maxBodyBytes } = first.limits
       if (Number(headers['content-length'] ?? 0) > maxBodyBytes) {
         fail(new ShoalError('too_large', `${url}: the body is larger than ${maxBodyBytes} bytes`))
@@ -209,7 +223,7 @@ export async function openTab(
 
     /** Waits for the page to settle and reads it, in parallel with the deadlines, which may come first. */
     async function read(settling: Settling): Promise<void> {
-      await parsed
+      await Promise.race([parsed, stopped.promise])
       await settle(page, network, settling, clock)
       const html = await outerHtml(session, mainFrame, first.limits.maxBodyBytes)
       const body = html === null ? null : Buffer.from(html, 'utf8')
@@ -228,7 +242,7 @@ export async function openTab(
     await session.send('Storage.clearDataForOrigin', { origin: new URL(url).origin, storageTypes: 'all' })
     await context.clearCookies()
     given = await giveCookies(context, cookiesOf(first.headers?.cookie ?? '', url))
-    await session.send('Fetch.enable', { handleAuthRequests: true, patterns: patternsFor(wish) })
+    await session.send('Fetch.enable', { handleAuthRequests: true, patterns: STOPS })
     const parsed = page.goto(url, { waitUntil: 'domcontentloaded', timeout: 0 })
     parsed.catch((error: unknown) => heldBack.reject(navigationFailure(url, String(error), traffic)))
     const { requestId, headers } = await heldBack.promise
@@ -280,20 +294,31 @@ const EMPTY = new Uint8Array(0)
 
 const RENDERED: ReadonlySet<string> = new Set(['text/html', 'application/xhtml+xml'])
 
-/** Documents are checked twice, before they are sent and when they respond; purely visual resources are not requested. */
-function patternsFor({ images }: RenderWish) {
-  const documents = [
-    { resourceType: 'Document' as const, requestStage: 'Request' as const },
-    { resourceType: 'Document' as const, requestStage: 'Response' as const },
-    // The icon of the window.
-    { resourceType: 'Other' as const },
-  ]
-  const eye = [
-    { resourceType: 'Image' as const },
-    { resourceType: 'Font' as const },
-    { resourceType: 'Media' as const },
-  ]
-  return images ? documents : [...documents, ...eye]
+/** Whether a browser shows the response as a page. An attachment is not shown but saved: it is passed on as it came, like any other file. */
+function isShown({ status, headers }: Head): boolean {
+  if (status < 200 || status >= 300 || status === 204 || status === 205) return false
+  const type = declaredType(headers['content-type'])
+  return (type === null || RENDERED.has(type)) && !isAttachment(headers['content-disposition'])
+}
+
+/** Every type but `inline` is a download, even one that nobody knows (RFC 6266, 4.2). A parameter in its place (`filename=x`) is not a type. */
+function isAttachment(disposition: string | undefined): boolean {
+  const type = (disposition ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  return type !== '' && type !== 'inline' && !type.includes('=')
+}
+
+/**
+ * Documents are checked twice, before they are sent and when they respond. All other requests are stopped once as well, because Chromium asks only for
+ * those what to do when the server wants a login (401). For others it opens a window that nobody sees, and a script or data never arrives.
+ */
+const STOPS = [
+  { requestStage: 'Request' as const },
+  { resourceType: 'Document' as const, requestStage: 'Response' as const },
+]
+
+/** Types of resources that are not requested: those that are only looked at, and the icon of the window (`Other`). */
+function unseenTypes({ images }: RenderWish): ReadonlySet<string> {
+  return new Set(images ? ['Other'] : ['Other', 'Image', 'Font', 'Media'])
 }
 
 /** The browser's own, overridden by those of the spider: for this document only, never for what it loads from elsewhere. */
