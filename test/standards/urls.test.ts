@@ -26,6 +26,11 @@ const RULES: AdmitRules = {
   priorityOf: () => 0,
 }
 
+/** The package's tests are from 2022. Since 2024 the standard escapes ^ in paths, as Chromium does. */
+const ESCAPES_CIRCUMFLEX = new Set(
+  ['foo://host/', 'wss://host/'].map((start) => `${start} !"$%&'()*+,-./:;<=>@[\\]^_\`{|}~`),
+)
+
 /** Links that Shoal answers differently on purpose. */
 const REMAINING: readonly {
   readonly links: readonly (readonly [input: string, base: string])[]
@@ -76,7 +81,8 @@ function report(
 
 it('parses URLs as the standard does', () => {
   const failed = CASES.filter(({ input, base, href }) => (parseUrl(input, base ?? undefined)?.href ?? null) !== href)
-  report('parser', CASES.map(shown), failed.map(shown))
+  const newer = CASES.filter(({ input }) => ESCAPES_CIRCUMFLEX.has(input))
+  report('parser', CASES.map(shown), failed.map(shown), newer.map(shown))
 })
 
 it('splits plain URLs as the standard does, and leaves all others to the parser', () => {

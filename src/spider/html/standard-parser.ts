@@ -122,7 +122,7 @@ export function createParser(parse5: typeof import('parse5')): Parse {
     }
 
     override onStartTag(token: Token.TagToken): void {
-      this.#walk(token.tagID === $.A || token.tagID === $.NOBR ? MISNESTED_STEPS : 1)
+      this.#walk(1)
       const depth = this.openElements.stackTop
       super.onStartTag(token)
       if (this.#selfClosing && token.selfClosing && this.openElements.stackTop > depth) this.#endAtOnce(token)
@@ -227,10 +227,10 @@ const STEPS = 1_000_000
 const STEPS_PER_CHARACTER = 2_000
 /** An end tag walks in any case. */
 const END_TAG_STEPS = 20
-/** Several times if formatting elements are misnested; a link inside a link is. */
+/** Several times if formatting elements are misnested. */
 const MISNESTED_STEPS = 100
 /** A formatting element is compared with all others, with all attributes. */
-const FORMATTING_STEPS = 100
+const FORMATTING_STEPS = 1500
 
 /** Insertion modes of parse5, which it does not export. */
 const Mode = {
