@@ -605,6 +605,14 @@ export const MUTANTS: readonly Mutant[] = [
     only: 'are resolved against the base element',
   },
   {
+    name: 'spaces of a frameset are dropped with its words',
+    file: 'src/spider/html/standard-parser.ts',
+    find: 'isLetterOrSpace : isLetter',
+    replace: 'isLetterOrSpace : isLetterOrSpace',
+    tests: ['test/spider/html/text-pieces.test.ts'],
+    only: 'as if it were read letter by letter',
+  },
+  {
     name: 'links after <script/> in broken XHTML are lost',
     file: 'src/spider/html/parse-page.ts',
     find: 'parseHtml(text, { selfClosing: true })',
