@@ -504,7 +504,7 @@ export const ERRORS = {
   db_unwritable: {
     next: 'backend',
     meaning: 'The database file cannot be opened or written.',
-    hint: 'Check the path and its permissions.',
+    hint: 'Check the path and the permissions of the file and its folder: SQLite creates files next to it.',
   },
   db_corrupt: {
     next: 'backend',

@@ -39,7 +39,7 @@ export class DatabaseClient {
       else if (message.kind === 'lost') this.onLost(message.tokens)
       else if (message.kind === 'closed' && message.error !== null) this.closeError = fromWire(message.error)
     })
-    port.on('close', () => this.fail(new ShoalError('db_unwritable', 'the database thread has ended')))
+    port.on('close', () => this.fail(threadEnded()))
   }
 
   service<Engine>(service: Service): EngineCall<Engine> {
@@ -133,7 +133,7 @@ export class DatabaseThread {
     this.client = new DatabaseClient(thread)
     this.#ended = new Promise((resolve) => {
       thread.once('exit', () => {
-        this.client.fail(new ShoalError('db_unwritable', 'the database thread has ended'))
+        this.client.fail(threadEnded())
         resolve()
       })
     })
@@ -154,6 +154,8 @@ export class DatabaseThread {
         else resolve()
       })
       thread.once('error', reject)
+      // Without a message and without an error, when it runs out of memory or is terminated: nobody would wait for it any longer.
+      thread.once('exit', () => reject(threadEnded()))
     })
     return new DatabaseThread(thread)
   }
@@ -171,6 +173,10 @@ export class DatabaseThread {
     await this.#thread.terminate()
     if (this.client.closeError !== null) throw this.client.closeError
   }
+}
+
+function threadEnded(): ShoalError {
+  return new ShoalError('db_unwritable', 'the database thread has ended')
 }
 
 function fromWire(error: WireError): Error {

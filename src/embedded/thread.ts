@@ -6,13 +6,13 @@ import { BEATS_PER_LOST_AFTER } from '../frontier/liveness.js'
 import { SqliteFrontierEngine } from '../frontier/sqlite/sqlite-engine.js'
 import { SqliteNotesEngine } from '../notes/sqlite/sqlite-notes-engine.js'
 import { SqliteLedgerEngine } from '../proxy/sqlite/sqlite-ledger-engine.js'
-import { SqliteDb } from '../sqlite/db.js'
+import type { SqliteDb } from '../sqlite/db.js'
 import type { SqliteEngine } from '../sqlite/engine.js'
 import { WatchedFiles } from '../sqlite/watched-file.js'
 import { storeEngines } from '../store/sqlite/store-engines.js'
 import { rescue } from './lost-file.js'
-import { migrateAll } from './migrate-all.js'
 import { throughGate } from './native-gate.js'
+import { openDatabase } from './open-database.js'
 import type {
   Answer,
   Call,
@@ -58,8 +58,7 @@ function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
   const engines = new Map<string, SqliteEngine>()
   try {
     throughGate(gate, () => {
-      db = new SqliteDb(file)
-      migrateAll(db)
+      db = openDatabase(file)
       frontier = new SqliteFrontierEngine(db, clock)
       proxies = new SqliteLedgerEngine(db, clock)
       engines.set('frontier', frontier).set('proxies', proxies).set('notes', new SqliteNotesEngine(db, clock))
@@ -126,7 +125,8 @@ function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
   /** Set for good once the file is not at its path any more: nothing that is written would be found again. */
   let lost: WireError | null = null
   const watch = (): void => {
-    if (lost !== null) return
+    // What is only read cannot be lost here.
+    if (lost !== null || db.access === 'read') return
     const change = files.change()
     if (change !== null) lost = toWire(rescue(db, change, process.pid))
   }

@@ -1,5 +1,6 @@
-import { closeSync, existsSync, openSync, readSync } from 'node:fs'
+import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 import { ShoalError } from '../errors.js'
 import { makeDirs } from '../make-dirs.js'
@@ -25,6 +26,7 @@ const BUSY_TIMEOUT_MS = 15_000
  */
 export class SqliteDb {
   readonly path: string
+  readonly access: 'read' | 'write'
   readonly #db: DatabaseSyncInstance
   readonly #begin: Statement
   readonly #commit: Statement
@@ -33,13 +35,18 @@ export class SqliteDb {
   /** `read`: the file is not changed, not even by moving its log into it. */
   constructor(path: string, access: 'read' | 'write' = 'write') {
     this.path = path
+    this.access = access
     const readOnly = access === 'read'
     try {
       if (!readOnly && path !== ':memory:') {
         makeDirs(dirname(path))
-        refuseOtherFiles(path)
+        if (existsSync(path)) {
+          // SQLite would open it for reading, and leave a read-only index of the log behind: with that, nobody can write when the file is writable again.
+          accessSync(path, constants.W_OK)
+          refuseOtherFiles(path)
+        }
       }
-      this.#db = new DatabaseSync(path, {
+      this.#db = new DatabaseSync(readOnly ? readOnlyLocation(path) : path, {
         readOnly,
         timeout: 0,
         returnArrays: true,
@@ -111,22 +118,41 @@ export class SqliteDb {
    * the version is written in the same transaction.
    */
   migrate(part: string, migrations: readonly string[]): void {
+    if (this.access === 'read') {
+      this.#requireVersion(part, migrations.length)
+      return
+    }
     this.transaction(() => {
       this.exec('CREATE TABLE IF NOT EXISTS migrations (part TEXT PRIMARY KEY, version INTEGER NOT NULL)')
-      const row = this.prepare('SELECT version FROM migrations WHERE part = ?').get(part)
-      const version = row === undefined ? 0 : Number(row[0])
-      if (version > migrations.length) {
-        throw new ShoalError(
-          'db_newer',
-          `${this.path}: its ${part} tables have version ${version}, this Shoal knows ${migrations.length}`,
-        )
-      }
+      const version = this.#version(part, migrations.length)
       if (version === migrations.length) return
       this.prepare(
         'INSERT INTO migrations (part, version) VALUES (?, ?) ON CONFLICT DO UPDATE SET version = excluded.version',
       ).run(part, migrations.length)
       for (const migration of migrations.slice(version)) this.exec(migration)
     })
+  }
+
+  #version(part: string, known: number): number {
+    const row = this.prepare('SELECT version FROM migrations WHERE part = ?').get(part)
+    const version = row === undefined ? 0 : Number(row[0])
+    if (version > known) {
+      throw new ShoalError(
+        'db_newer',
+        `${this.path}: its ${part} tables have version ${version}, this Shoal knows ${known}`,
+      )
+    }
+    return version
+  }
+
+  #requireVersion(part: string, known: number): void {
+    const hasVersions = this.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'migrations'").get() !== undefined
+    const version = hasVersions ? this.#version(part, known) : 0
+    if (version === known) return
+    throw new ShoalError(
+      'db_unwritable',
+      `${this.path}: is read-only, and its ${part} tables must be updated from version ${version} to ${known} first`,
+    )
   }
 
   close(): void {
@@ -157,7 +183,6 @@ const MAGIC = Buffer.from('SQLite format 3\0')
 
 /** SQLite takes a file of one byte for an empty database, and would overwrite it. */
 function refuseOtherFiles(path: string): void {
-  if (!existsSync(path)) return
   const start = Buffer.alloc(MAGIC.length)
   const file = openSync(path, 'r')
   try {
@@ -167,4 +192,13 @@ function refuseOtherFiles(path: string): void {
     closeSync(file)
   }
   throw new ShoalError('db_corrupt', `${path}: file is not a database`)
+}
+
+/**
+ * To read a database that has a log, SQLite needs the log and its index, and creates them where they are missing: in a read-only folder it fails, and in
+ * another it would leave files of the wrong owner behind. Without a log, nobody has the database open, and the file is all there is to read.
+ */
+function readOnlyLocation(path: string): string {
+  if (path === ':memory:' || (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return path
+  return `${pathToFileURL(path).href}?immutable=1`
 }

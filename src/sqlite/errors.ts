@@ -59,6 +59,7 @@ export function sqliteError(error: unknown, path: string): unknown {
     return new ShoalError('db_corrupt', `${path}: its tables are damaged (${String(message)})`, { cause: error })
   if (found === 'busy') return new ShoalError('db_busy', `${path}: locked by another process`, { cause: error })
   if ((found === 'cantopen' || found === 'io') && isFull(path)) return diskFull(path, error)
+  if (found === 'readonly') return new ShoalError('db_unwritable', `${path}: is read-only`, { cause: error })
   if (found !== null || (typeof code === 'string' && UNWRITABLE.has(code)))
     return new ShoalError('db_unwritable', `${path}: cannot be opened or written`, { cause: error })
   return error

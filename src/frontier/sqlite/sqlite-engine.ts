@@ -70,6 +70,7 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
 
   static migrate(db: SqliteDb): void {
     db.migrate('frontier', MIGRATIONS)
+    if (db.access === 'read') return
     db.prepare("INSERT OR IGNORE INTO frontier_meta (name, value) VALUES ('identity', ?), ('epoch', 0)").run(
       randomUUID(),
     )

@@ -8,6 +8,7 @@ import { gzip } from 'node:zlib'
 import type { BlobStore } from '../blob-store.js'
 import type { KeptPage } from '../kept-pages.js'
 import { outputError } from '../output-error.js'
+import { outputTarget } from './output-target.js'
 import { type EarlierRecord, infoRecord, responseRecord, revisitRecord, type WarcRecord } from './warc-record.js'
 import { partOf } from './whole-file.js'
 
@@ -65,6 +66,12 @@ export async function warcToFiles(archive: PageArchive, path: string, options: W
   const records = new Records(archive, options)
   const parts: string[] = []
   try {
+    const target = await outputTarget(path)
+    if (target.kind === 'stream') {
+      const file = records.file(Number.POSITIVE_INFINITY, /\.gz$/i.test(path))
+      await send(file, createWriteStream(path), true, options)
+      return { files: [path], ...records.tally }
+    }
     await mkdir(dirname(path), { recursive: true })
     do {
       const part = partOf(path)
@@ -72,7 +79,7 @@ export async function warcToFiles(archive: PageArchive, path: string, options: W
       const file = records.file(options.rollBytes ?? ROLL_BYTES, /\.gz$/i.test(path))
       await send(file, createWriteStream(part, { flags: 'wx' }), true, options)
     } while (await records.more())
-    const files = parts.length === 1 ? [path] : parts.map((_, index) => numbered(path, index + 1))
+    const files = parts.length === 1 ? [target.path] : parts.map((_, index) => numbered(path, index + 1))
     for (const [index, part] of parts.entries()) await rename(part, files[index] ?? part)
     return { files, ...records.tally }
   } catch (error) {
