@@ -53,7 +53,7 @@ export type {
 export { defineSpider } from './spider/definition.js'
 export type { Page } from './spider/page.js'
 export type { PageLink, Pagination } from './spider/pagination.js'
-export { type SecretForm, secret } from './spider/secrets.js'
+export { type SecretForm, secret } from './spider/secret-reference.js'
 export {
   csv,
   feed,

@@ -1,6 +1,7 @@
 import { ShoalError } from '../errors.js'
 import type { Log } from '../log.js'
-import { FORMS, fillReferences, type SecretForm, type SpiderSecret, unknownSecret } from '../spider/secrets.js'
+import { FORMS, fillReferences, type SecretForm } from '../spider/secret-reference.js'
+import { type SpiderSecret, unknownSecret } from '../spider/secrets.js'
 import type { RequestExtras } from '../url/link.js'
 import { withoutUserInfo } from '../url/show-url.js'
 

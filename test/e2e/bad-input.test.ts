@@ -550,7 +550,7 @@ describe.skipIf(!canMount)('a full disk', () => {
       const lines = [
         /^starting crawl .*\n/,
         /(\{.*"rule":"queue_memory".*\}\n)?/,
-        /(\d\d:\d\d:\d\d {2}\d+\/\d+ pages .*\n)*/,
+        /(\d\d:\d\d:\d\d {2}\d+\/\d+ (pages|links) .*\n)*/,
       ]
       const whole = [...lines, /error disk_full: .*\n {2}→ .*\n$/].map(({ source }) => source).join('')
       expect(stderr).toMatch(new RegExp(whole))

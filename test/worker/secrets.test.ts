@@ -3,7 +3,7 @@ import { asShoalError } from '../../src/errors.js'
 import type { Log } from '../../src/log.js'
 import { defineSpider } from '../../src/spider/definition.js'
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
-import { secret } from '../../src/spider/secrets.js'
+import { secret } from '../../src/spider/secret-reference.js'
 import { fingerprint } from '../../src/url/fingerprint.js'
 import { maskedLog, openSecrets, type Secrets } from '../../src/worker/secrets.js'
 
