@@ -166,7 +166,8 @@ describe('explain, in the middle of a crawl', () => {
   it('never seen: in scope, but nobody links to it', async () => {
     const { code, text, json } = await explain(`${origin}/waiting/3`)
     expect(code).toBe(5)
-    expect(json).toEqual({ state: 'never_seen', url: `${origin}/waiting/3`, inScope: true, why: [] })
+    const url = `${origin}/waiting/3`
+    expect(json).toEqual({ state: 'never_seen', url, asked: url, rule: null, inScope: true, why: [] })
     expect(text).toMatch(/^never seen {2}http.*\n {2}it is in scope, but no page fetched so far links to it\n/)
   })
 

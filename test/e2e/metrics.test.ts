@@ -64,7 +64,8 @@ it('a run with two worker processes can be scraped while it works: all workers, 
     const { problems, lines, types } = await scrape()
     expect(problems).toEqual([])
     // Everything that the tables name is there, but what this crawl has none of.
-    const rare = /^shoal_(failures_total|dead_letters|proxy_|proxies|alerts_active|crawl_eta_seconds)/
+    const rare =
+      /^shoal_(failures_total|dead_letters|proxy_|proxies|alerts_active|crawl_eta_seconds|crawl_filtered_links)/
     for (const name of [...Object.keys(WORKER_METRICS), ...Object.keys(QUEUE_METRICS)])
       if (!rare.test(name)) expect(types.has(name), name).toBe(true)
     const sumOf = (name: string) =>
