@@ -53,9 +53,9 @@ beforeAll(async () => {
   packed = files.map(({ path }) => path)
   const tarball = readdirSync(dir).find((name) => name.endsWith('.tgz')) ?? ''
   writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'empty', private: true, type: 'module' }))
-  const flags = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
   // Without install scripts, which npm and companies block: everything below must work all the same.
-  await succeed('npm', ['install', '--ignore-scripts', ...flags, join(dir, tarball)], project)
+  const flags = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
+  await succeed('npm', ['install', ...flags, join(dir, tarball)], project)
 }, INSTALL_MS)
 
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
