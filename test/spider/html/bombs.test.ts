@@ -95,7 +95,8 @@ it.each(Object.entries(WORK))('%s take time in proportion to the page', (_, work
   const limit = Math.max(LEAST_MS, plain * MOST_TIMES_PLAIN)
   const slow = Object.entries(BOMBS).flatMap(([name, html]) => {
     let ms = cpuOf(work, html)
-    if (ms > limit) ms = Math.min(ms, cpuOf(work, html))
+    // The least of five: what else the process does (compiling, collecting garbage) is part of what is measured.
+    for (let turn = 1; turn < 5 && ms > limit; turn++) ms = Math.min(ms, cpuOf(work, html))
     return ms > limit ? [`${name}: ${Math.round(ms)} ms, a plain page ${Math.round(plain)} ms`] : []
   })
   expect(slow).toEqual([])
