@@ -106,10 +106,12 @@ const stats = (): Promise<CrawlStats> => backends.frontier.stats(crawl)
 const pages = () => entries.filter(({ path }) => path !== '/robots.txt')
 
 /** The worker that holds the host's slot, with its request open at the site; it gets the signal. */
-async function strike(signal: 'SIGKILL' | 'SIGSTOP'): Promise<{ holder: WorkerInfo; at: number }> {
+async function strike(signal: 'SIGKILL' | 'SIGSTOP', dead?: WorkerInfo): Promise<{ holder: WorkerInfo; at: number }> {
   for (;;) {
     const open = pages().find(({ end }) => end === null)
-    const holder = (await backends.frontier.workers()).find(({ inFlight }) => inFlight > 0)
+    // One that is dead may still be listed with what it held.
+    const alive = (await backends.frontier.workers()).filter(({ about }) => about?.pid !== dead?.about?.pid)
+    const holder = alive.find(({ inFlight }) => inFlight > 0)
     const isOpen = open !== undefined && entries.some(({ path, end }) => path === open.path && end === null)
     if (holder?.about != null && isOpen) {
       process.kill(holder.about.pid, signal)
@@ -152,7 +154,7 @@ describe('a worker that holds the only slot of a host', () => {
     expect(await nextRequestAfter(killed.at)).toBeLessThan(LOST_AFTER_MS + SLACK_MS)
 
     await sleep(1_000)
-    const frozen = await strike('SIGSTOP')
+    const frozen = await strike('SIGSTOP', killed.holder)
     expect(await nextRequestAfter(frozen.at + ANSWER_MS)).toBeLessThan(LOST_AFTER_MS + SLACK_MS)
     await sleep(LOST_AFTER_MS)
     process.kill(frozen.holder.about?.pid ?? 0, 'SIGCONT')

@@ -60,6 +60,20 @@ const KNOWN: readonly Known[] = [
     applies: (_, { body }) => NUL.test(Buffer.from(body).toString()),
   },
   {
+    reason:
+      'White space at the start that is written as a reference: dropped by the HTML standard, kept by Chromium (&#32;) or by parse5 (&#xd)',
+    applies: (_, { body }) => REFERENCE_TO_SPACE.test(Buffer.from(body).toString()),
+  },
+  {
+    reason: 'Attributes whose names are whole numbers come first in the objects of JavaScript',
+    applies: ({ question, chromium, shoal }) =>
+      question === 'attributes' && sortedWords(chromium) === sortedWords(shoal),
+  },
+  {
+    reason: 'parse5 does not read CDATA in title, desc and foreignObject of svg',
+    applies: (_, { body }) => CDATA_IN_SVG.test(Buffer.from(body).toString()),
+  },
+  {
     reason: 'The value of lang in svg and math: browsers compare it by its case, css-select does not',
     applies: ({ question }, { body }) =>
       question === 'css [lang|=en]' && /<(?:svg|math)/i.test(Buffer.from(body).toString()),
@@ -73,10 +87,16 @@ const KNOWN: readonly Known[] = [
 
 const UNDECLARED =
   /^(?:saved |encoding (?:no declaration|in |late |content only|header in single|header with spaces|xml declaration$|(?:header|meta) (?:utf-7|nonsense)$))/
-const SPACE_IN_HOST = /^https?:\/\/[^/]*%20/
-const NUL = /<\0|^\0[\s\0]*/
+const SPACE_IN_HOST = /^https?:\/\/[^/]*(?:%20|xn--)/
+const NUL = /<\0|\0[\t\n\f\r ]|^\0/
+const REFERENCE_TO_SPACE = /^(?:\s|&#32;|&#xd(?![0-9a-f]))+/i
+const CDATA_IN_SVG = /<svg[^>]*>\s*<(?:title|desc|foreignObject)[^>]*>\s*<!\[CDATA\[/i
 const EMPTY_QUERY = new RegExp(`\\?(?=#|${SEPARATOR}|$)`, 'g')
 const NBSP_IN_CLASS = /class="[^"]*\u00a0/i
+
+function sortedWords(text: string): string {
+  return text.replaceAll(SEPARATOR, ' ').split(' ').sort().join(' ')
+}
 
 export function reasonOf(difference: Difference, document: Document, chromium: Answers): string | null {
   return KNOWN.find((known) => known.applies(difference, document, chromium))?.reason ?? null
