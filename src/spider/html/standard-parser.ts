@@ -158,7 +158,8 @@ export function createParser(parse5: typeof import('parse5')): Parse {
     }
 
     override onStartTag(token: Token.TagToken): void {
-      this.#walk(1)
+      // A link inside a link ends the outer one first, and opens again all formatting elements between them.
+      this.#walk(token.tagID === $.A ? Math.max(1, this.activeFormattingElements.entries.length) : 1)
       const depth = this.openElements.stackTop
       super.onStartTag(token)
       if (this.#selfClosing && token.selfClosing && this.openElements.stackTop > depth) this.#endAtOnce(token)
