@@ -124,7 +124,7 @@ export class Counters {
     let row = this.#hosts.get(num)
     if (row === undefined) {
       const values = this.#sql.host.get(num)
-      if (values === undefined) throw new Error(`host ${num} is gone`)
+      if (values === undefined) throw new ShoalError('db_corrupt', `host ${num} is gone from the queue`)
       row = toHost(values)
       this.#hosts.set(num, row)
     }
@@ -150,7 +150,7 @@ export class Counters {
     let row = this.#lanes.get(num)
     if (row === undefined) {
       const values = this.#sql.lane.get(num)
-      if (values === undefined) throw new Error(`lane ${num} is gone`)
+      if (values === undefined) throw new ShoalError('db_corrupt', `lane ${num} is gone from the queue`)
       row = toLane(values)
       this.#lanes.set(num, row)
     }
