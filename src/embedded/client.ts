@@ -154,7 +154,7 @@ export class DatabaseThread {
         else resolve()
       })
       thread.once('error', reject)
-      // Without a message and without an error, when it runs out of memory or is terminated: nobody would wait for it any longer.
+      // A thread that is terminated before its first message ends without an error, and the start would wait for ever.
       thread.once('exit', () => reject(threadEnded()))
     })
     return new DatabaseThread(thread)

@@ -18,20 +18,18 @@ export interface Salvaged {
 
 /** The tables of the queue depend on one another: all of them are copied, or none. */
 const QUEUE_TABLES: ReadonlySet<string> = new Set([
-  ...[
-    'frontier_meta',
-    'crawls',
-    'hosts',
-    'lanes',
-    'links',
-    'leases',
-    'slots',
-    'workers',
-    'endings',
-    'beats',
-    'usage',
-    'turns',
-  ],
+  'frontier_meta',
+  'crawls',
+  'hosts',
+  'lanes',
+  'links',
+  'leases',
+  'slots',
+  'workers',
+  'endings',
+  'beats',
+  'usage',
+  'turns',
 ])
 /** Filled again from the rows they index. */
 const DERIVED_TABLES: ReadonlySet<string> = new Set(['migrations', 'record_urls', 'fetch_fps', 'index_runs'])

@@ -2,6 +2,7 @@ import { request } from 'node:http'
 import { PAGE_READERS } from '../fuzz/readers.js'
 import { allPages } from '../oracle/pages/all.js'
 import { startBadServer } from '../support/bad-server.js'
+import { cpuMs } from '../support/cpu-time.js'
 import { misbehave } from './site.js'
 
 /** CPU time that a page may take for each 100 KB; less than 100 KB counts as so much. */
@@ -42,18 +43,6 @@ export async function measureCpu(): Promise<PageCost[]> {
     }),
   )
   return costs.sort((a, b) => b.msPer100Kb - a.msPer100Kb)
-}
-
-/** Twice, of which the quicker counts: the first includes the compiler of Node. */
-function cpuMs(work: () => void): number {
-  const before = process.cpuUsage()
-  try {
-    work()
-  } catch {
-    // Too complex is an answer, too, if it comes in time.
-  }
-  const { user, system } = process.cpuUsage(before)
-  return (user + system) / 1_000
 }
 
 function bodyOf(url: string): Promise<Buffer> {

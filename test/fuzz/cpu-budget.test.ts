@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { cpuMs } from '../support/cpu-time.js'
 import { LONGER } from '../support/longer.js'
 import { PLACES, repeated, TOKENS } from './hostile-texts.js'
 import { PAGE_READERS, TEXT_READERS } from './readers.js'
@@ -9,17 +10,6 @@ const SIZE = LONGER > 1 ? 300_000 : 30_000
 const BUDGET_MS = (250 * SIZE) / 100_000
 /** What the loop below takes on the machine that the budget is meant for. A slower one gets more time. */
 const REFERENCE_MS = 25
-
-function cpuMs(work: () => void): number {
-  const before = process.cpuUsage()
-  try {
-    work()
-  } catch {
-    // An error is an answer, too, if it comes in time.
-  }
-  const { user, system } = process.cpuUsage(before)
-  return (user + system) / 1_000
-}
 
 function slowness(): number {
   const loop = () => {

@@ -42,7 +42,7 @@ it('a response that nobody asked for closes the connection before it is used aga
 it('… also if our own code was too busy to read it', async () => {
   const origin = await serve((socket, path) => {
     socket.write(page(path))
-    // By itself in a packet, and long before the event loop of the fetcher looks again.
+    // Alone in a packet, and long before the event loop of the fetcher looks again.
     if (path === '/1') setImmediate(() => setImmediate(() => socket.write(STRAY)))
   })
   for (let round = 0; round < 20; round++) {

@@ -3,6 +3,7 @@ import { ShoalError } from '../../../src/errors.js'
 import { compileExtractor } from '../../../src/spider/html/extract.js'
 import { loadPage } from '../../../src/spider/html/load-cheerio.js'
 import { findPagination } from '../../../src/spider/pagination.js'
+import { cpuMs } from '../../support/cpu-time.js'
 import { textRule } from './compare.js'
 
 const BYTES = 40_000
@@ -74,15 +75,13 @@ const WORK: Readonly<Record<string, (html: string) => unknown>> = {
 
 /** CPU in ms; a page may be refused, but only by name. */
 function cpuOf(work: (html: string) => unknown, html: string): number {
-  const before = process.cpuUsage()
-  try {
-    work(html)
-  } catch (error) {
-    expect(error).toBeInstanceOf(ShoalError)
-    expect(error).toMatchObject({ code: 'html_too_complex' })
-  }
-  const { user, system } = process.cpuUsage(before)
-  return (user + system) / 1_000
+  return cpuMs(
+    () => work(html),
+    (error) => {
+      expect(error).toBeInstanceOf(ShoalError)
+      expect(error).toMatchObject({ code: 'html_too_complex' })
+    },
+  )
 }
 
 /** The tree of a plain page of 40 KB takes 15 ms; the bar is 250 ms of CPU for 100 KB of any page. */
