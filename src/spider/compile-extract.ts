@@ -4,6 +4,7 @@ import { parseUrl } from '../url/parse-url.js'
 import { matchUrl, type UrlPattern } from '../url/patterns.js'
 import { compilePatterns } from './admit-rules.js'
 import type { CheckedRoute } from './definition-schema.js'
+import { compileEach, type EachReader } from './each.js'
 import { compileHarvest, type Found, type Harvester, type LinkRule } from './fields.js'
 import { resolveBase } from './html/base-url.js'
 import { readRefresh } from './html/refresh.js'
@@ -24,13 +25,11 @@ export function compileExtract(name: string, route: CheckedRoute): HandlerPlan['
   if (follow.length === 0 && record === undefined) return null
   const path = `routes.${name}`
   const links: LinkRule[] = follow.map((rule) => ({ select: rule.links, nofollow: rule.nofollow }))
-  const fields = record?.fields ?? {}
   for (const [index, rule] of links.entries()) {
     named(`${path}.follow[${index}].links`, () => compileHarvest({ links: [rule] }))
   }
-  for (const [field, definition] of Object.entries(fields)) {
-    named(`${path}.record.fields.${field}`, () => compileHarvest({ fields: { [field]: definition } }))
-  }
+  const each = record === undefined ? null : compileRecord(`${path}.record`, record)
+  const fields = each === null ? (record?.fields ?? {}) : {}
   const harvester = compileHarvest({ links, fields })
   let fieldsOnly: Harvester | null = null
   const rules: FollowRule[] = follow.map((rule, index) => ({
@@ -40,15 +39,31 @@ export function compileExtract(name: string, route: CheckedRoute): HandlerPlan['
     deny: compilePatterns(`${path}.follow[${index}].deny`, rule.deny),
   }))
   return (page, collected) => {
-    if (collected === null) {
-      if (record === undefined) return null
-      fieldsOnly ??= compileHarvest({ fields })
-      return fieldsOnly.run(page).fields
+    let found: Found | null = null
+    if (collected !== null && (rules.length > 0 || each === null)) {
+      found = harvester.run(page)
+      collectLinks(rules, found, page, collected)
     }
-    const found = harvester.run(page)
-    collectLinks(rules, found, page, collected)
-    return record === undefined ? null : found.fields
+    if (each !== null) return each(page)
+    if (record === undefined) return NO_RECORDS
+    if (found !== null) return [found.fields]
+    fieldsOnly ??= compileHarvest({ fields })
+    return [fieldsOnly.run(page).fields]
   }
+}
+
+const NO_RECORDS: readonly [] = []
+
+/** Reports which field is wrong. Gives the reader of a record with `each`; null: the fields are those of the page. */
+function compileRecord(path: string, { each, fields }: NonNullable<CheckedRoute['record']>): EachReader | null {
+  if (each !== undefined) named(`${path}.each`, () => compileEach(each, {}))
+  for (const [field, definition] of Object.entries(fields)) {
+    const one = { [field]: definition }
+    named(`${path}.fields.${field}`, () =>
+      each === undefined ? compileHarvest({ fields: one }) : compileEach(each, one),
+    )
+  }
+  return each === undefined ? null : compileEach(each, fields)
 }
 
 function collectLinks(rules: readonly FollowRule[], found: Found, page: Page, collected: FoundLink[]): void {

@@ -165,7 +165,12 @@ const route = options({
     (value) => (value === true ? {} : value),
     options({ max: atLeastOne.max(100_000).default(1_000), route: z.string().optional() }).optional(),
   ),
-  record: options({ kind: z.string(), key: z.string().optional(), fields: z.record(z.string(), field) }).optional(),
+  record: options({
+    kind: z.string(),
+    each: z.string().min(1).optional(),
+    key: z.string().optional(),
+    fields: z.record(z.string(), field),
+  }).optional(),
   render: z.preprocess(
     (value) => (value === true ? {} : value === false ? undefined : value === 'fallback' ? { when: value } : value),
     render.optional(),

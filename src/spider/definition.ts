@@ -454,10 +454,16 @@ export interface PagesDefinition<RouteName extends string = string> {
   readonly route?: RouteName
 }
 
-/** One record per page, built from its fields. `key` names the field that identifies it; without it the page's URL does. */
+/** Records built from fields: one per page, or one per element or JSON value that `each` finds. */
 export type RecordRule<Kinds extends RecordDefinitions> = {
   readonly [Kind in keyof Kinds & string]: {
     readonly kind: Kind
+    /**
+     * One record per element that this CSS selector matches, with the selectors of the fields relative to it; `:scope` is the element itself. Or, for
+     * JSON, one per value of a path (`'$.items[*]'`), with the paths of the fields relative to it. Default: one record per page.
+     */
+    readonly each?: string
+    /** The field that identifies the record. Default: the page's URL; with `each`, the URL and the position on the page (`https://…#3`). */
     readonly key?: keyof InputOf<Kinds[Kind]> & string
     readonly fields: { readonly [Field in keyof InputOf<Kinds[Kind]>]?: FieldDefinition }
   }

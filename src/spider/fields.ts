@@ -75,7 +75,8 @@ export interface Found {
   readonly refreshes: readonly string[]
 }
 
-interface Field {
+/** A field, compiled. */
+export interface Field {
   readonly name: string
   /** Index of its rule in the extractor, or the path. */
   readonly source: number | JsonPath
@@ -113,7 +114,7 @@ export function compileHarvest(rules: {
       const baseHref = encoded(found[base]?.[0] ?? null, page)
       return {
         links: encodedLinks(found.slice(0, links.length), page),
-        fields: readFields(fields, found, page, baseHref),
+        fields: readFields(fields, found, () => page.losslessJson, hintsOf(page, baseHref)),
         base: baseHref,
         nofollow: (found[robots] ?? []).some((content) => /\b(?:nofollow|none)\b/i.test(content)),
         refreshes: refreshTargets(found[refresh] ?? NO_TEXTS, page),
@@ -150,7 +151,7 @@ const OPTIONS: ReadonlySet<string> = new Set(['select', 'path', 'as', 'order', '
 /** The attributes that people read. Programs read all others, and write 1.234 with a decimal point in every language. */
 const TEXT_ATTRIBUTES: ReadonlySet<string> = new Set(['alt', 'title', 'aria-label', 'placeholder'])
 
-function compileField(name: string, definition: FieldDefinition, compiled: Rule[]): Field {
+export function compileField(name: string, definition: FieldDefinition, compiled: Rule[]): Field {
   const options: FieldOptions =
     typeof definition !== 'string'
       ? definition
@@ -194,19 +195,19 @@ function compileField(name: string, definition: FieldDefinition, compiled: Rule[
   }
 }
 
-function readFields(
+/** `found`: the values of each rule. `json`: what paths are read from. */
+export function readFields(
   fields: readonly Field[],
   found: readonly (readonly string[])[],
-  page: Page,
-  baseHref: string | null,
+  json: () => Json,
+  hints: PageHints,
 ): Record<string, Json> {
   const values: Record<string, Json> = {}
-  const hints = hintsOf(page, baseHref)
   for (const field of fields) {
     const raw: readonly Json[] =
-      typeof field.source === 'number' ? (found[field.source] ?? []) : readPath(page.losslessJson, field.source)
+      typeof field.source === 'number' ? (found[field.source] ?? []) : readPath(json(), field.source)
     const value = field.all ? readAll(field, raw, hints) : readOne(field, raw[0], hints)
-    const final = value === undefined || value === null ? (field.fallback ?? value) : value
+    const final = (value === undefined || value === null) && field.fallback !== undefined ? field.fallback : value
     if (final === undefined) continue
     if (field.name !== '__proto__') values[field.name] = final
     else
@@ -246,11 +247,11 @@ function readOne(field: Field, raw: Json | undefined, hints: PageHints): Json | 
 }
 
 /** What a page says about how its texts are read; looked up only for those that need it. */
-interface PageHints extends Pick<Reading, 'base' | 'language'> {
+export interface PageHints extends Pick<Reading, 'base' | 'language'> {
   readonly page: Page
 }
 
-function hintsOf(page: Page, baseHref: string | null): PageHints {
+export function hintsOf(page: Page, baseHref: string | null): PageHints {
   let language: string | null | undefined
   return {
     page,

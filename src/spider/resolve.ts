@@ -85,7 +85,7 @@ export function resolveSpider(definition: SpiderDefinition, hash: string): Spide
       data: route.data ?? null,
       extract: compileExtract(name, route),
       pages: route.pages === undefined ? null : { max: route.pages.max, route: route.pages.route ?? name },
-      record: route.record === undefined ? null : { kind: route.record.kind, key: route.record.key ?? null },
+      record: recordOf(route),
       steps: checked.steps,
       handler: route.handler ?? null,
     }
@@ -154,6 +154,10 @@ export function resolveSpider(definition: SpiderDefinition, hash: string): Spide
     savePages: checked.savePages,
     outlets: outletsOf(checked),
   }
+}
+
+function recordOf({ record }: CheckedRoute) {
+  return record === undefined ? null : { kind: record.kind, key: record.key ?? null, each: record.each !== undefined }
 }
 
 /** Each start URL must pass the filter: a crawl that refuses its own start would end empty and appear finished. */

@@ -21,12 +21,15 @@ export interface HandlerPlan {
   readonly routes: ReadonlySet<string>
   readonly kinds: ReadonlyMap<string, Pick<RecordKind, 'schema'>>
   readonly data: StandardSchemaV1 | null
-  /** Link rules and fields in one pass over the page, or only the fields (`links` null); null if the route has neither. */
-  readonly extract: ((page: Page, links: FoundLink[] | null) => Readonly<Record<string, Json>> | null) | null
+  /**
+   * Link rules and the fields of each record in one pass over the page, or only the fields (`links` null); null if the route has neither. Without
+   * `each` there is one record.
+   */
+  readonly extract: ((page: Page, links: FoundLink[] | null) => readonly Readonly<Record<string, Json>>[]) | null
   /** Follow the other pages of a list; null: no. */
   readonly pages: { readonly max: number; readonly route: string } | null
-  /** Kind and key field of the record that is built from the fields; without a key field the page's URL is the key. */
-  readonly record: { readonly kind: string; readonly key: string | null } | null
+  /** Of the records that are built from the fields; their keys are in the field `key`, see keyOf(). */
+  readonly record: { readonly kind: string; readonly key: string | null; readonly each: boolean } | null
   readonly steps: readonly Step[]
   readonly handler: UserHandler | null
 }
@@ -67,9 +70,10 @@ function gather(plan: HandlerPlan, page: Page, ruleLinks: boolean): Maybe<Harves
   const basket: Basket = { records: [], rejected: [], links: [] }
   const found: Draft[] = []
   if (plan.extract !== null) {
-    const fields = plan.extract(page, ruleLinks ? basket.links : null)
-    if (fields !== null && plan.record !== null) {
-      const key = plan.record.key === null ? page.url : fields[plan.record.key]
+    const records = plan.extract(page, ruleLinks ? basket.links : null)
+    for (let index = 0; index < records.length && plan.record !== null; index++) {
+      const fields = records[index] as Readonly<Record<string, Json>>
+      const key = keyOf(plan.record, fields, page, index)
       // Values by path are parts of the page's JSON, which the handler may change.
       const data = plan.handler === null ? fields : jsonCopy(fields)
       found.push({ kind: plan.record.kind, key: isKey(key) ? String(key) : '', data, isJson: true })
@@ -83,6 +87,17 @@ function gather(plan: HandlerPlan, page: Page, ruleLinks: boolean): Maybe<Harves
     out.end()
     return finish(plan, page, found, basket)
   })
+}
+
+/** Without a key field the page is the key; of several records of a page, its URL and their position, from 1. */
+function keyOf(
+  { key, each }: NonNullable<HandlerPlan['record']>,
+  fields: Readonly<Record<string, Json>>,
+  { url }: Page,
+  index: number,
+): unknown {
+  if (key !== null) return fields[key]
+  return each ? `${url}#${index + 1}` : url
 }
 
 /** Steps, then the schema: what is stored always matches it. */

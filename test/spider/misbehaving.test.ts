@@ -227,7 +227,7 @@ describe('what is changed after it was handed over', () => {
         () => {
           json.offers.length = 0
         },
-        { record: { kind: 'item', key: null }, extract: () => json },
+        { record: { kind: 'item', key: null, each: false }, extract: () => [json] },
       ),
       page,
     )

@@ -45,10 +45,10 @@ async function failure(run: () => unknown): Promise<ShoalError> {
 describe('fields and follow rules', () => {
   const fromFields = (fields: Record<string, string | number | null>, key: string | null = 'title') =>
     plan({
-      record: { kind: 'book', key },
+      record: { kind: 'book', key, each: false },
       extract: (_page, links) => {
         links?.push({ href: '/next' })
-        return fields
+        return [fields]
       },
     })
 

@@ -12,29 +12,37 @@ import { badSelector } from './selector.js'
  */
 export function runOnTree(rules: readonly Rule[], matchers: readonly Matcher[], root: Document): string[][] {
   const { selectAll } = cssSelect()
-  let textLength = 0
-  const text = (element: Element): string => {
-    const found = textOf(element)
-    textLength += found.length
-    if (textLength > MAX_TEXT) throw tooComplex(`produces more than ${MAX_TEXT} characters of text`)
-    return found
-  }
+  const budget: TextBudget = { textLength: 0 }
   return rules.map((rule, index) => {
     const found: string[] = []
     const matcher = matchers[index]
     if (matcher === undefined) return found
     for (const element of selectAll<AnyNode, Element>(matcher, root)) {
-      if (rule.htmlOnly === true && !isHtmlElement(element)) continue
-      const { pick } = rule
-      const value =
-        pick.kind === 'text' ? text(element) : pick.kind === 'html' ? innerHtml(element) : element.attribs[pick.name]
+      const value = pickedValue(rule, element, budget)
       if (value === undefined) continue
-      if (rule.skipNofollow && saysNofollow(element.attribs.rel ?? '')) continue
       found.push(value)
       if (rule.first) break
     }
     return found
   })
+}
+
+/** Characters of text that were read from a page so far. */
+export interface TextBudget {
+  textLength: number
+}
+
+/** What a rule picks from an element that its selector matches; undefined if the element does not count. */
+export function pickedValue(rule: Rule, element: Element, budget: TextBudget): string | undefined {
+  if (rule.htmlOnly === true && !isHtmlElement(element)) return undefined
+  if (rule.skipNofollow && saysNofollow(element.attribs.rel ?? '')) return undefined
+  const { pick } = rule
+  if (pick.kind === 'attribute') return element.attribs[pick.name]
+  if (pick.kind === 'html') return innerHtml(element)
+  const text = textOf(element)
+  budget.textLength += text.length
+  if (budget.textLength > MAX_TEXT) throw tooComplex(`produces more than ${MAX_TEXT} characters of text`)
+  return text
 }
 
 export type Matcher = (element: Element) => boolean
