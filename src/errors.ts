@@ -139,6 +139,18 @@ export const ERRORS = {
     meaning: 'A CSS selector is not valid.',
     hint: 'Fix the selector named in the message.',
   },
+  fixture_invalid: {
+    next: 'stop',
+    exitCode: 'spider',
+    meaning: 'A saved page (fixture) or its JSON file is missing or cannot be read.',
+    hint: 'Fix the file named in the message, or save the page again: `shoal try <spider> <url> --save <file>`.',
+  },
+  fixture_exists: {
+    next: 'stop',
+    exitCode: 'usage',
+    meaning: 'A page has been saved (as a fixture) under this name before.',
+    hint: 'Choose another name, or pass --force to replace the page and what is expected of it.',
+  },
   not_found: {
     next: 'stop',
     exitCode: 'notFound',
