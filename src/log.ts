@@ -22,6 +22,7 @@ type LogEvent =
   | 'spider.changed'
   | 'spider.unknown'
   | 'spider.uncaught'
+  | SpiderEvent
   | 'link.added'
   | 'link.found'
   | 'link.refused'
@@ -66,6 +67,11 @@ type LogEvent =
   | 'retention.failed'
   | 'api.failed'
 
+/** What the spider's own code writes: with `page.log`, and with console or to the standard streams. */
+type SpiderEvent = 'page.log' | 'spider.output'
+
+export type SpiderLevel = 'info' | 'warn' | 'error'
+
 export interface Log {
   /** Debug lines are printed. Hot paths build their fields only then. */
   readonly verbose: boolean
@@ -73,17 +79,27 @@ export interface Log {
   info(event: LogEvent, fields?: Readonly<Record<string, unknown>>): void
   warn(event: LogEvent, fields?: Readonly<Record<string, unknown>>): void
   error(event: LogEvent, fields?: Readonly<Record<string, unknown>>): void
+  /**
+   * A line of the spider's own code. The default level, `warn`, leaves out what Shoal does, not what somebody wrote to see it: such a line counts as a
+   * warning at least.
+   */
+  spider(level: SpiderLevel, event: SpiderEvent, fields: Readonly<Record<string, unknown>>): void
 }
 
 const RANK = { debug: 0, info: 1, warn: 2, error: 3, silent: 4 } as const
 
 /** JSON lines, one event each. `write` receives the whole line including its newline. */
 export function createLog(level: LogLevel, clock: Clock, write: (line: string) => void): Log {
+  const line = (name: LogLevel, event: LogEvent, fields: Readonly<Record<string, unknown>> | undefined) =>
+    write(lineOf({ time: new Date(clock.now()).toISOString(), level: name, event, ...fields }))
   const at = (name: Exclude<LogLevel, 'silent'>): Log['info'] =>
-    RANK[name] < RANK[level]
-      ? () => {}
-      : (event, fields) => write(lineOf({ time: new Date(clock.now()).toISOString(), level: name, event, ...fields }))
-  return { verbose: level === 'debug', debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+    RANK[name] < RANK[level] ? () => {} : (event, fields) => line(name, event, fields)
+  return {
+    ...{ verbose: level === 'debug', debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') },
+    spider(name, event, fields) {
+      if (Math.max(RANK[name], RANK.warn) >= RANK[level]) line(name, event, fields)
+    },
+  }
 }
 
 /** A URL from a page may have a password in it, and so may the message of a server or of a spider's code. */
@@ -91,4 +107,4 @@ function lineOf(fields: Readonly<Record<string, unknown>>): string {
   return `${withoutUserInfo(jsonText(fields))}\n`
 }
 
-export const silentLog: Log = { verbose: false, debug() {}, info() {}, warn() {}, error() {} }
+export const silentLog: Log = { verbose: false, debug() {}, info() {}, warn() {}, error() {}, spider() {} }

@@ -6,6 +6,7 @@ import { mayLoseDigits, parseLossless } from '../json/lossless.js'
 import { textOf } from '../thrown.js'
 import type { Json } from '../url/link.js'
 import { loadPage } from './html/load-cheerio.js'
+import { PageNotes } from './page-notes.js'
 import { findPagination, type Pagination } from './pagination.js'
 
 /** A fetched page as a handler sees it. Nothing is decoded or parsed before it is used. */
@@ -36,15 +37,32 @@ export interface Page<Data = unknown> {
   readonly $: CheerioAPI
   /** What the page says about the other pages of its list: how many there are, the next one, and all that can be derived. */
   readonly pagination: Pagination
+  /**
+   * Writes a line to the log, with the page's route and URL: anything that console.log accepts. The first 100 lines of a page are kept.
+   */
+  readonly log: (...values: readonly unknown[]) => void
+  /**
+   * Counts something for the whole crawl: `page.count('sold out')`. A page that is tried again counts once. The sums are in the summary, in
+   * `shoal status`, on the dashboard and in the metrics.
+   */
+  readonly count: (name: string, by?: number) => void
 }
 
 export type PageInput<Data = unknown> = Pick<
   Page<Data>,
   'url' | 'requestedUrl' | 'status' | 'headers' | 'body' | 'route' | 'depth' | 'attempt' | 'data'
->
+> & {
+  /** Receives each line of `page.log` at once. */
+  readonly onLine?: ((line: string) => void) | undefined
+}
 
 export function createPage<Data>(input: PageInput<Data>): Page<Data> {
   return new FetchedPage(input)
+}
+
+/** What the spider's code logged and counted; null: nothing. */
+export function notesOf(page: Page): PageNotes | null {
+  return page instanceof FetchedPage ? page.notes : null
 }
 
 class FetchedPage<Data> implements Page<Data> {
@@ -62,6 +80,8 @@ class FetchedPage<Data> implements Page<Data> {
   #losslessJson: Json | undefined
   #$: CheerioAPI | undefined
   #pagination: Pagination | undefined
+  readonly #onLine: ((line: string) => void) | undefined
+  #notes: PageNotes | null = null
 
   constructor(input: PageInput<Data>) {
     this.url = input.url
@@ -73,6 +93,7 @@ class FetchedPage<Data> implements Page<Data> {
     this.attempt = input.attempt
     this.data = input.data
     this.body = input.body
+    this.#onLine = input.onLine
   }
 
   get #content(): DecodedText {
@@ -106,6 +127,21 @@ class FetchedPage<Data> implements Page<Data> {
   get pagination(): Pagination {
     this.#pagination ??= findPagination(this.$, this)
     return this.#pagination
+  }
+
+  /** A function of its own, so that a handler can take it out of the page: `({ $, log }) => …`. */
+  get log(): Page['log'] {
+    this.#notes ??= new PageNotes(this.#onLine)
+    return this.#notes.log
+  }
+
+  get count(): Page['count'] {
+    this.#notes ??= new PageNotes(this.#onLine)
+    return this.#notes.count
+  }
+
+  get notes(): PageNotes | null {
+    return this.#notes
   }
 }
 

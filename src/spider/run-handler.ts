@@ -10,7 +10,7 @@ import type { Json } from '../url/link.js'
 import { parseUrl } from '../url/parse-url.js'
 import type { FollowOptions, Out, RecordDefinitions, Step } from './definition.js'
 import { linkOptions } from './link-options.js'
-import type { Page } from './page.js'
+import { notesOf, type Page } from './page.js'
 import { baseOf } from './page-base.js'
 import { linksToPages } from './pages-rule.js'
 import type { FoundLink, Harvest, HarvestedRecord, RecordKind, RejectedHarvest } from './spider.js'
@@ -112,7 +112,8 @@ function finish(plan: HandlerPlan, page: Page, found: readonly Draft[], basket: 
           )
     if (kept instanceof Promise) return kept.then(() => finish(plan, page, found, basket, index + 1))
   }
-  return basket
+  const notes = notesOf(page)
+  return notes === null ? basket : { ...basket, logs: notes.lines, counts: notes.end() }
 }
 
 function applySteps(plan: HandlerPlan, page: Page, draft: Draft, from = 0): Maybe<Draft | null> {

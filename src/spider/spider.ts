@@ -1,6 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { FeedPlace } from '../feed/feed.js'
 import type { FetchLimits, RenderWish } from '../fetch/fetcher.js'
+import type { NamedCount } from '../frontier/counts.js'
 import type { Budget, Limits, Seen } from '../frontier/frontier.js'
 import type { MergeRules } from '../merge/merge-records.js'
 import type { Outlet } from '../outlets/outlet.js'
@@ -143,12 +144,12 @@ export interface Route {
   harvest(page: Page, ruleLinks?: boolean): Harvest | Promise<Harvest>
 }
 
-/** How pages of a route are rendered in a browser. */
 /** At least one route needs a browser. */
 export function rendersPages({ routes }: Spider): boolean {
   return [...routes.values()].some(({ render }) => render !== null)
 }
 
+/** How pages of a route are rendered in a browser. */
 export interface RouteRender {
   readonly when: 'always' | 'fallback'
   readonly wish: RenderWish
@@ -156,7 +157,6 @@ export interface RouteRender {
   needed(page: Page): boolean
 }
 
-/** What a page produced, still in memory: nothing is stored or queued until the worker does it. */
 export interface RetryPolicy {
   readonly max: number
   readonly backoff: Backoff
@@ -167,11 +167,15 @@ export type Backoff =
   | { readonly kind: 'fixed'; readonly ms: number }
   | { readonly kind: 'exponential'; readonly baseMs: number; readonly capMs: number; readonly jitter: number }
 
-/** A record that did not match its schema, with the data as it was found. `key` is '' if the page gave none. */
+/** What a page produced, still in memory: nothing is stored or queued until the worker does it. */
 export interface Harvest {
   readonly records: readonly HarvestedRecord[]
   readonly rejected: readonly RejectedHarvest[]
   readonly links: readonly FoundLink[]
+  /** The lines of `page.log`; left out by a page that logged nothing, as most do. They were reported when they were written. */
+  readonly logs?: readonly string[]
+  /** What `page.count` counted; left out with `logs`. */
+  readonly counts?: readonly NamedCount[]
 }
 
 export interface HarvestedRecord {
@@ -180,7 +184,7 @@ export interface HarvestedRecord {
   readonly data: Json
 }
 
-/** A link as it is on the page: not resolved, not filtered. */
+/** A record that did not match its schema, with the data as it was found. `key` is '' if the page gave none. */
 export interface RejectedHarvest extends HarvestedRecord {
   readonly issues: readonly { readonly field: string; readonly message: string }[]
   /** It is not JSON, whatever its schema says: the data is what remains of it. */

@@ -4,6 +4,7 @@ import type { Log } from '../log.js'
 import type { Harvest, Route, RouteRender } from '../spider/spider.js'
 import { type Fetched, fetchPage } from './fetch-page.js'
 import { harvestPage, pageOf } from './harvest-page.js'
+import { pageReporter } from './line-limit.js'
 import { asksForBrowser, lacksWanted } from './needs-browser.js'
 import { statusError } from './outcome.js'
 import type { Known } from './revisit.js'
@@ -40,13 +41,15 @@ export async function fetchWanted(
 /** Runs the spider's own code on the page. */
 export async function harvestTimed(
   current: Visit,
-  { meter, clock, log, strays }: VisitParts,
+  parts: VisitParts,
   route: Route,
   response: FetchResponse,
 ): Promise<Harvest> {
+  const { meter, clock, log, strays } = parts
   meter.doing(current, 'handler')
   const began = clock.mono()
-  const work = () => harvestPage(route, current.lease, response, clock)
+  const reporter = pageReporter(current.lease.link, parts)
+  const work = () => harvestPage(route, current.lease, response, clock, { reporter })
   try {
     const harvest = await step(
       current,

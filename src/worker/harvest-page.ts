@@ -2,7 +2,7 @@ import { type Clock, inTime } from '../clock.js'
 import { ShoalError } from '../errors.js'
 import type { FetchResponse } from '../fetch/fetcher.js'
 import type { Lease } from '../frontier/frontier.js'
-import { createPage, type Page } from '../spider/page.js'
+import { createPage, notesOf, type Page } from '../spider/page.js'
 import type { Harvest, Route, Spider } from '../spider/spider.js'
 import type { RecordRow, RejectedRow, WriteBatch } from '../store/record-store.js'
 import { hostIn, siteOf } from '../url/host.js'
@@ -18,7 +18,19 @@ export interface Asked {
 
 export type Answered = Pick<FetchResponse, 'url' | 'status' | 'headers' | 'body'>
 
-export function pageOf(route: Route, { link, attempt }: Asked, { url, status, headers, body }: Answered): Page {
+/** Receives what the spider's code logs about a page. */
+export interface PageReporter {
+  line(text: string): void
+  /** Lines that were too many for one page. */
+  dropped(lines: number): void
+}
+
+export function pageOf(
+  route: Route,
+  { link, attempt }: Asked,
+  { url, status, headers, body }: Answered,
+  reporter?: PageReporter,
+): Page {
   return createPage({
     url,
     requestedUrl: link.url,
@@ -29,6 +41,7 @@ export function pageOf(route: Route, { link, attempt }: Asked, { url, status, he
     depth: link.depth,
     attempt,
     data: link.data,
+    onLine: reporter?.line,
   })
 }
 
@@ -38,14 +51,25 @@ export async function harvestPage(
   asked: Asked,
   answered: Answered,
   clock: Clock,
-  ruleLinks = true,
+  { ruleLinks = true, reporter }: HarvestOptions = {},
 ): Promise<Harvest> {
-  const page = pageOf(route, asked, answered)
-  const harvest = route.harvest(page, ruleLinks)
-  if (!(harvest instanceof Promise)) return harvest
-  const { name, handlerTimeoutMs: ms } = route
-  const late = () => new ShoalError('handler_timeout', `the handler of route ${name} took longer than ${ms} ms`)
-  return inTime(harvest, clock, { ms, late })
+  const page = pageOf(route, asked, answered, reporter)
+  try {
+    const harvest = route.harvest(page, ruleLinks)
+    if (!(harvest instanceof Promise)) return harvest
+    const { name, handlerTimeoutMs: ms } = route
+    const late = () => new ShoalError('handler_timeout', `the handler of route ${name} took longer than ${ms} ms`)
+    return await inTime(harvest, clock, { ms, late })
+  } finally {
+    const dropped = notesOf(page)?.dropped ?? 0
+    if (dropped > 0) reporter?.dropped(dropped)
+  }
+}
+
+interface HarvestOptions {
+  /** False: without the links of the rules. */
+  readonly ruleLinks?: boolean
+  readonly reporter?: PageReporter | undefined
 }
 
 /** The lease under which the page was read, and whether rows that are still fresh are written all the same. */

@@ -85,6 +85,7 @@ export function maskedLog(log: Log, { masked }: Secrets): Log {
     info: (event, fields) => log.info(event, hide(fields)),
     warn: (event, fields) => log.warn(event, hide(fields)),
     error: (event, fields) => log.error(event, hide(fields)),
+    spider: (level, event, fields) => log.spider(level, event, hide(fields)),
   }
 }
 

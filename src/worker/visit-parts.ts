@@ -15,6 +15,7 @@ import type { ProxyNeed, Spider } from '../spider/spider.js'
 import type { BlobStore } from '../store/blob-store.js'
 import type { Admitter } from '../url/admit.js'
 import type { KnownLinks } from './known-links.js'
+import type { LineLimit } from './line-limit.js'
 import type { Outbox } from './outbox.js'
 import type { Secrets } from './secrets.js'
 import type { StrayErrors } from './stray-errors.js'
@@ -49,6 +50,8 @@ export interface VisitParts {
   readonly tracing?: Tracing | null
   /** Finds the page of an error that no catch can reach; null or left out: such an error ends the thread. */
   readonly strays?: StrayErrors | null
+  /** Left out: every line of `page.log` is logged. */
+  readonly lines?: LineLimit
   readonly clock: Clock
   readonly random: Random
   readonly log: Log

@@ -104,7 +104,14 @@ describe('the value of a secret', () => {
   it('is not in a log line, in none of its forms', () => {
     const seen: unknown[] = []
     const keep = (_event: string, fields?: object) => void seen.push(fields)
-    const log: Log = { verbose: true, debug: keep, info: keep, warn: keep, error: keep }
+    const log: Log = {
+      verbose: true,
+      debug: keep,
+      info: keep,
+      warn: keep,
+      error: keep,
+      spider: (_level, event, fields) => keep(event, fields),
+    }
     const echo = `https://x.example/?k=${KEY}&u=${encodeURIComponent(KEY)}&b=${Buffer.from(KEY).toString('base64')}`
     maskedLog(log, opened()).info('fetch.failed', { url: echo, attempt: 1 })
     expect(seen).toEqual([{ url: 'https://x.example/?k=***&u=***&b=***', attempt: 1 }])

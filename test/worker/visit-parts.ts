@@ -126,7 +126,10 @@ export function visitParts({
     slots: { answered() {} },
     clock,
     random: () => 0.5,
-    log: { verbose: false, debug: say, info: say, warn: say, error: say },
+    log: {
+      ...{ verbose: false, debug: say, info: say, warn: say, error: say },
+      spider: (level, event, fields) => void events.push({ event, level, ...fields }),
+    },
     ...over,
   }
   /** A visit that was leased just now. */

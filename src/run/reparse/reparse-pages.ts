@@ -110,7 +110,7 @@ async function readAgain(
   try {
     onHandler(index)
     const answered = { url, status: pageStatus(status), headers: headers ?? {}, body }
-    harvest = await harvestPage(route, { link, attempt }, answered, clock, false)
+    harvest = await harvestPage(route, { link, attempt }, answered, clock, { ruleLinks: false })
   } catch (thrown) {
     const { code, message } = asShoalError(thrown)
     return noteFailure(report, { code, message, url: link.url })

@@ -112,7 +112,7 @@ function mortal(notes: Notes, life: { over: boolean; until: string | null }): No
 export function logInto(told: string[]): Log {
   const note: Log['warn'] = (event, fields) =>
     void told.push(`${event} ${String(fields?.rule ?? fields?.channel ?? fields?.message ?? '')}`)
-  return { verbose: false, debug() {}, info() {}, warn: note, error: note }
+  return { verbose: false, debug() {}, info() {}, warn: note, error: note, spider() {} }
 }
 
 /** All that waits for nothing but its turn has had it. */
