@@ -842,12 +842,19 @@ export class ShoalError extends Error {
   readonly code: ErrorCode
   /** Replaces the hint of the table where the code that throws knows better. */
   readonly hint: string
+  /** Where in the user's own code it happened, as in `books.ts:12:9`; the message begins with it. Null: nobody knows, or it was not there. */
+  readonly place: string | null
 
-  constructor(code: ErrorCode, message: string, options: { hint?: string; cause?: unknown } = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { hint?: string; cause?: unknown; place?: string | null } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'ShoalError'
     this.code = code
     this.hint = options.hint ?? describeError(code).hint
+    this.place = options.place ?? null
   }
 
   get next(): Next {

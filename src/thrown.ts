@@ -37,6 +37,44 @@ export function stackOf(thrown: unknown): string {
   }
 }
 
+/**
+ * The lines of the stack without the message before them, which may be a whole page, or text of a page that looks like a stack. Empty if it has none.
+ */
+export function framesOf(thrown: unknown): string {
+  try {
+    if (!isError(thrown)) return ''
+    const stack: unknown = thrown.stack
+    if (typeof stack !== 'string') return ''
+    const start = framesStart(stack, thrown.message)
+    return stack.slice(start, start + MAX_STACK_CHARS)
+  } catch {
+    return ''
+  }
+}
+
+/** A stack begins with `Name: message`, or with the message of an error without a name. */
+function framesStart(stack: string, message: unknown): number {
+  if (typeof message !== 'string' || message === '') return 0
+  const named = stack.indexOf(': ') + 2
+  if (stack.startsWith(message, named)) return named + message.length
+  return stack.startsWith(message) ? message.length : 0
+}
+
+/** Longer chains of causes are loops. */
+const MAX_CAUSES = 8
+
+/** What was thrown, and the errors that caused it, nearest first. */
+export function causesOf(thrown: unknown): unknown[] {
+  const chain: unknown[] = [thrown]
+  try {
+    for (let error = thrown; isError(error) && error.cause != null && chain.length < MAX_CAUSES; error = error.cause)
+      chain.push(error.cause)
+  } catch {
+    // Its `cause` is a getter that throws.
+  }
+  return chain
+}
+
 /** `instanceof` asks the value for its prototype, which a proxy may refuse. */
 export function isError(thrown: unknown): thrown is Error {
   try {

@@ -1,4 +1,4 @@
-import { fileURLToPath } from 'node:url'
+import { isOwnFile } from './error-place.js'
 import { placeIn } from './stack-place.js'
 import { isError, stackOf } from './thrown.js'
 
@@ -26,13 +26,10 @@ export function isOfSpider(thrown: unknown): boolean {
   return !isError(thrown) || placeInSpider(thrown) !== null
 }
 
-const OURS = fileURLToPath(new URL('.', import.meta.url))
-
 /** The file of the spider's code that threw; null: it was Shoal, a package, or nobody knows. */
 export function placeInSpider(thrown: unknown): string | null {
   const place = stackOf(thrown)
     .split('\n')
     .flatMap((line) => placeIn(line)?.file ?? [])[0]
-  if (place === undefined || place.startsWith(OURS) || place.includes('node_modules')) return null
-  return place
+  return place !== undefined && isOwnFile(place) ? place : null
 }

@@ -1,9 +1,10 @@
 import { CommanderError } from 'commander'
+import { spiderError } from '../error-place.js'
 import { asShoalError, isShoalError, ShoalError } from '../errors.js'
 import { jsonText } from '../json-text.js'
 import { limitText, openFilesLimit } from '../open-files.js'
-import { isError, stackOf, textOf } from '../thrown.js'
-import { isOfSpider, placeInSpider } from '../uncaught.js'
+import { stackOf, textOf } from '../thrown.js'
+import { isOfSpider } from '../uncaught.js'
 import { withoutUserInfo } from '../url/show-url.js'
 import { clean, cleanLayout } from './terminal/clean.js'
 import type { Style } from './terminal/style.js'
@@ -52,12 +53,7 @@ const SUGGESTS = '(Did you mean '
 /** An uncaught exception. `try` runs the spider's code in this thread: what is thrown there is not a bug in Shoal. */
 export function asUncaught(thrown: unknown): unknown {
   if (isShoalError(thrown) || !isOfSpider(thrown)) return thrown
-  const place = placeInSpider(thrown)
-  return new ShoalError(
-    'handler_error',
-    `${place === null ? '' : `${place}: `}uncaught exception in the spider: ${textOf(thrown)}`,
-    isError(thrown) ? { cause: thrown } : {},
-  )
+  return spiderError('handler_error', thrown, `uncaught exception in the spider: ${textOf(thrown)}`)
 }
 
 function stacksOf(error: ShoalError): string {

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.js'
+import { spiderError } from '../error-place.js'
 import { isShoalError, ShoalError } from '../errors.js'
 import type { EntryNote } from '../feed/entry/fed-url.js'
 import type { CrawlId, Frontier } from '../frontier/frontier.js'
@@ -171,7 +172,7 @@ function ownSeeds(seeds: NonNullable<Spider['seeds']>): SeedSource['entries'] {
       yield* seeds()
     } catch (thrown) {
       if (isShoalError(thrown) && thrown.code === 'seeds_unreadable') throw thrown
-      throw new ShoalError('seeds_unreadable', `the seeds of the spider failed: ${namedText(thrown)}`)
+      throw spiderError('seeds_unreadable', thrown, `the seeds of the spider failed: ${namedText(thrown)}`)
     }
   }
 }

@@ -1,12 +1,13 @@
+import { placeOf } from '../error-place.js'
 import type { Log } from '../log.js'
 import { namedText } from '../thrown.js'
-import { catchUncaught, isOfSpider, placeInSpider } from '../uncaught.js'
+import { catchUncaught, isOfSpider } from '../uncaught.js'
 
 /** A command with workers outlives what the spider's code throws in the main thread, where its seeds, its outlets and its timers run. */
 export function surviveSpider(log: Log): () => void {
   return catchUncaught((thrown) => {
     if (!isOfSpider(thrown)) return false
-    const place = placeInSpider(thrown)
+    const place = placeOf(thrown)
     log.error('spider.uncaught', { message: namedText(thrown), ...(place !== null && { place }) })
     return true
   })

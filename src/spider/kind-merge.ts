@@ -1,7 +1,8 @@
+import { spiderError } from '../error-place.js'
 import { ShoalError } from '../errors.js'
 import { identityOfFields, normalIdentity } from '../merge/identity.js'
 import type { Preference } from '../merge/merge-records.js'
-import { isError, namedText } from '../thrown.js'
+import { namedText } from '../thrown.js'
 import { shown } from '../units.js'
 import { siteOf } from '../url/host.js'
 import type { Json } from '../url/link.js'
@@ -29,11 +30,7 @@ function called(path: string, identity: (data: Json) => unknown, data: Json): un
   try {
     value = identity(data)
   } catch (error) {
-    throw new ShoalError(
-      'handler_error',
-      `${path}.identity: ${namedText(error)}`,
-      isError(error) ? { cause: error } : {},
-    )
+    throw spiderError('handler_error', error, `${path}.identity: ${namedText(error)}`)
   }
   if (value === null || value === undefined || typeof value === 'string' || typeof value === 'number') return value
   throw new ShoalError('handler_error', `${path}.identity: must return a string, a number or null, not ${shown(value)}`)

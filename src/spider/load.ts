@@ -2,9 +2,11 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { createJiti } from 'jiti'
+import { createJiti, type JitiOptions } from 'jiti'
+import { isOwnFile } from '../error-place.js'
 import { ShoalError } from '../errors.js'
-import { placeIn } from '../stack-place.js'
+import { keepSourceMap, originalPlace } from '../source-maps.js'
+import { placeIn, placeText } from '../stack-place.js'
 import { stackOf, textOf } from '../thrown.js'
 import { hashOf, isTagged, resolveSpider } from './resolve.js'
 import type { Spider } from './spider.js'
@@ -45,12 +47,16 @@ async function readSpider(file: string, path: string): Promise<string> {
   }
 }
 
+/** Node keeps ten frames. An error deep inside a package would end before the line of the spider that called it. */
+const STACK_FRAMES = 100
+
 async function evaluate(file: string, path: string): Promise<unknown> {
+  Error.stackTraceLimit = Math.max(STACK_FRAMES, Error.stackTraceLimit)
   const require = createRequire(file)
   const jiti = createJiti(file, {
     interopDefault: false,
-    // Babel takes 200 ms for its first file. The cache belongs to the user: code in a shared /tmp could be anybody's.
-    fsCache: join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'shoal', 'spiders'),
+    fsCache: false,
+    transform: compilerFor(file),
     // Modules already in memory: this very copy of Shoal, wherever the file is, and never a copy through Babel.
     virtualModules: {
       shoal: await import('../index.js'),
@@ -82,16 +88,37 @@ function canResolve(require: NodeJS.Require, name: string): boolean {
   }
 }
 
+/** What jiti puts before the first line of a module. */
+const WRAPPER = '(function (exports, require, module, __filename, __dirname, jitiImport, jitiESMResolve) { '
+
+/** Compiles a module and keeps its source map. It is jiti's own compiler, with its cache: jiti alone would throw the map away. */
+function compilerFor(file: string): NonNullable<JitiOptions['transform']> {
+  const compiler = createJiti(file, {
+    interopDefault: false,
+    // Babel takes 200 ms for its first file. The cache belongs to the user: code in a shared /tmp could be anybody's.
+    fsCache: join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'shoal', 'spiders'),
+    sourceMaps: true,
+  })
+  // Options for Babel would replace those of the compiler, which ask for the map.
+  return ({ babel: _none, ...module }) => {
+    const code = compiler.transform(module)
+    if (module.filename !== undefined)
+      keepSourceMap(module.filename, code, WRAPPER.length + (module.async ? 'async '.length : 0))
+    return { code }
+  }
+}
+
 /** One line: file:line:column and what is wrong. The file may be one that the spider imports. */
 function loadFailure(error: unknown, file: string, path: string): string {
   const [what = '', ...rest] = `${textOf(error)}\n${stackOf(error)}`.split('\n')
   const message = what.replace(/^(ParseError|SyntaxError): /, '').trim()
   for (const line of rest) {
-    const place = placeIn(line)
-    if (place?.file === file) return `${path}${place.position}: ${message}`
-    // The first frame outside of a package is the user's own code.
-    if (place !== null && !place.file.includes('node_modules'))
-      return `${path}: ${place.file}${place.position}: ${message}`
+    const found = placeIn(line)
+    if (found === null || !isOwnFile(found.file)) continue
+    const place = line.startsWith('    at ') ? originalPlace(found) : found
+    return place.file === file
+      ? `${placeText({ ...place, file: path })}: ${message}`
+      : `${path}: ${placeText(place)}: ${message}`
   }
   return `${path}: ${message}`
 }

@@ -1,6 +1,6 @@
-import { ShoalError } from '../errors.js'
+import { spiderError } from '../error-place.js'
 import type { Limits } from '../frontier/frontier.js'
-import { isError, namedText } from '../thrown.js'
+import { namedText } from '../thrown.js'
 import type { CheckedDefinition, CheckedPace, CheckedRoute } from './definition-schema.js'
 import { DIRECT, type ProxyNeed, type SpiderProxies, type SpiderSession } from './spider.js'
 
@@ -34,11 +34,7 @@ function toldByName(banned: NonNullable<SpiderProxies['banned']>): NonNullable<S
     try {
       return banned(answer)
     } catch (thrown) {
-      throw new ShoalError(
-        'handler_error',
-        `proxy.banned: ${namedText(thrown)}`,
-        isError(thrown) ? { cause: thrown } : {},
-      )
+      throw spiderError('handler_error', thrown, `proxy.banned: ${namedText(thrown)}`)
     }
   }
 }

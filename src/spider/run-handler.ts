@@ -1,8 +1,9 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { spiderError } from '../error-place.js'
 import { describeError, type ErrorCode, isShoalError, ShoalError } from '../errors.js'
 import { jsonCopy, NotJson, remainsOf, structureCopy } from '../json/copy.js'
 import { pathText } from '../options.js'
-import { isError, namedText, textOf } from '../thrown.js'
+import { textOf } from '../thrown.js'
 import { shown } from '../units.js'
 import { isAbsolute } from '../url/base.js'
 import { encodeQuery } from '../url/encode-query.js'
@@ -336,11 +337,7 @@ function isThenable<Value>(value: Maybe<Value>): value is Promise<Value> {
 
 function rethrow(thrown: unknown): never {
   const code = codeOfPage(thrown)
-  const cause = isError(thrown) ? { cause: thrown } : {}
-  // A new one: the properties of the old one may be getters of the user.
-  throw code === null
-    ? new ShoalError('handler_error', namedText(thrown), cause)
-    : new ShoalError(code, textOf(thrown), cause)
+  throw code === null ? spiderError('handler_error', thrown) : spiderError(code, thrown, textOf(thrown))
 }
 
 /** Of an error of ours that says something about the page. One about a queue or a command comes from another Shoal that the handler uses. */

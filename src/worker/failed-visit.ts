@@ -20,11 +20,12 @@ export async function failedVisit(
   const { spider, clock, log } = parts
   const { fp, url, route } = lease.link
   const error = withoutSecrets(asShoalError(thrown), parts.secrets)
-  const { code, message } = error
+  const { code, message, place } = error
   const rules = { retries: spider.routes.get(route)?.retries ?? NO_RETRIES, maxThrottles: spider.maxThrottles }
   const outcome = outcomeOf(error, attemptsOf(error, lease), rules, parts.random, waitAskedBy(error, clock.now()))
   log[code === 'internal' ? 'error' : 'info'](code.startsWith('handler') ? 'handler.failed' : 'fetch.failed', {
-    ...{ fp, url, code, message, attempt: lease.attempt, outcome: outcome.kind },
+    ...{ fp, url, route, code, message, attempt: lease.attempt, outcome: outcome.kind },
+    ...(place !== null && { place }),
   })
   const failed = { ...(fetching?.row ?? fetchRow(current, parts, null)), error: code }
   const row = await withScreenshot(failed, screenshotOf(thrown) ?? fetching?.screenshot ?? null, parts)

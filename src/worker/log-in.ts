@@ -1,10 +1,11 @@
 import type { Clock } from '../clock.js'
+import { spiderError } from '../error-place.js'
 import { isShoalError, ShoalError } from '../errors.js'
 import { decodeText } from '../fetch/charset.js'
 import type { FetchResponse } from '../fetch/fetcher.js'
 import { Busy } from '../politeness/busy.js'
 import type { Login, LoginAnswer } from '../spider/definition.js'
-import { isError, textOf } from '../thrown.js'
+import { textOf } from '../thrown.js'
 import type { RequestExtras } from '../url/link.js'
 import { parseUrl } from '../url/parse-url.js'
 import { redirectTarget } from './redirects.js'
@@ -57,7 +58,7 @@ export async function logIn(
     if (trouble !== null) throw trouble
     // One about a backend is not the login's own: it comes from another Shoal that it uses.
     if (isShoalError(error) && (error.next === 'retry' || error.next === 'dead')) throw error
-    throw new ShoalError('login_failed', `the login failed: ${textOf(error)}`, isError(error) ? { cause: error } : {})
+    throw spiderError('login_failed', error, `the login failed: ${textOf(error)}`)
   } finally {
     deadline.end()
   }

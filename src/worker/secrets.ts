@@ -93,8 +93,8 @@ export function maskedLog(log: Log, { masked }: Secrets): Log {
 export function withoutSecrets(error: ShoalError, secrets: Secrets | null | undefined): ShoalError {
   const shown = withoutUserInfo(error.message)
   const message = secrets?.masked(shown) ?? shown
-  const { code, hint, cause } = error
-  return message === error.message ? error : new ShoalError(code, message, { hint, cause })
+  const { code, hint, cause, place } = error
+  return message === error.message ? error : new ShoalError(code, message, { hint, cause, place })
 }
 
 /** Nothing of the value is shown, not even its length. */

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Clock } from '../clock.js'
-import { ShoalError } from '../errors.js'
+import { spiderError } from '../error-place.js'
+import type { ShoalError } from '../errors.js'
 import type { Log } from '../log.js'
 import { namedText } from '../thrown.js'
 import type { Link } from '../url/link.js'
@@ -52,9 +53,11 @@ export class StrayErrors {
   caught(thrown: unknown): boolean {
     const scope = this.#storage.getStore()
     if (scope === undefined) return false
-    const message = `in a callback that the handler did not wait for: ${namedText(thrown)}`
-    if (scope.fail !== null) scope.fail(new ShoalError('handler_error', message))
-    else this.#log.warn('spider.uncaught', { ...scope.link, message })
+    const said = `in a callback that the handler did not wait for: ${namedText(thrown)}`
+    const error = spiderError('handler_error', thrown, said)
+    const { message, place } = error
+    if (scope.fail !== null) scope.fail(error)
+    else this.#log.warn('spider.uncaught', { ...scope.link, message, ...(place !== null && { place }) })
     return true
   }
 }

@@ -77,7 +77,8 @@ describe('identity of a record', () => {
     }
     expect(failure(failing)).toMatchObject({
       code: 'handler_error',
-      message: 'records.product.merge.identity: TypeError: no gtin',
+      place: expect.stringContaining('kind-merge.test.ts:'),
+      message: expect.stringMatching(/:\d+: records\.product\.merge\.identity: TypeError: no gtin$/),
     })
     expect(failure(() => ['a'])).toMatchObject({
       code: 'handler_error',

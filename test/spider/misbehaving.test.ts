@@ -4,6 +4,7 @@ import { ShoalError } from '../../src/errors.js'
 import type { Page } from '../../src/spider/page.js'
 import { type HandlerPlan, runHandler } from '../../src/spider/run-handler.js'
 import type { Harvest } from '../../src/spider/spider.js'
+import { unplaced } from '../support/unplaced.js'
 import { ENDINGS, type LooseOut, RECORDS, THROWN, thenable } from './misbehaving.js'
 
 const headers: Page['headers'] = { 'content-type': 'text/html' }
@@ -74,8 +75,8 @@ describe('a handler that throws', () => {
     )
     for (const error of [now, late]) {
       expect(error?.code).toBe('handler_error')
-      expect(error?.message).toMatch(message)
-      expect(error?.message.length).toBeLessThan(1_100)
+      expect(unplaced(error?.message)).toMatch(message)
+      expect(error?.message.length).toBeLessThan(1_200)
     }
   })
 
@@ -89,7 +90,8 @@ describe('a handler that throws', () => {
           page,
         ),
       )
-      expect(error).toMatchObject({ code: 'handler_error', message: 'ShoalError: of a queue that the handler uses' })
+      expect(error?.code).toBe('handler_error')
+      expect(unplaced(error?.message)).toBe('ShoalError: of a queue that the handler uses')
     }
   })
 })
@@ -97,8 +99,9 @@ describe('a handler that throws', () => {
 describe('a handler that ends with', () => {
   it.each(ENDINGS)('%s', async (_name, handler, message) => {
     const error = await failureOf(() => runHandler(plan(handler), page))
-    if (message === null) expect(error).toBeNull()
-    else expect(error).toMatchObject({ code: 'handler_error', message: expect.stringMatching(message) })
+    if (message === null) return expect(error).toBeNull()
+    expect(error?.code).toBe('handler_error')
+    expect(unplaced(error?.message)).toMatch(message)
   })
 })
 

@@ -185,7 +185,10 @@ describe('page.count', () => {
     ['x', null],
   ])('refuses (%s, %s)', async (name, by) => {
     const counting = harvestOf((page) => page.count(name as string, by as number))
-    await expect(counting).rejects.toMatchObject({ code: 'handler_error', message: expect.stringMatching(/^page\.count: /) })
+    await expect(counting).rejects.toMatchObject({
+      code: 'handler_error',
+      message: expect.stringMatching(/^page\.count: /),
+    })
   })
 
   it('refuses a count that comes after the handler has ended, which would be missing from the crawl', async () => {

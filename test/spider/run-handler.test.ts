@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { ShoalError } from '../../src/errors.js'
 import type { Page } from '../../src/spider/page.js'
 import { type HandlerPlan, runHandler } from '../../src/spider/run-handler.js'
+import { unplaced } from '../support/unplaced.js'
 
 const headers: Page['headers'] = { 'content-type': 'text/html' }
 const page = { url: 'https://books.example/1', headers, text: '', data: undefined } as Page
@@ -229,7 +230,7 @@ describe('handlers', () => {
   ])('with %s end as handler_error', async (_what, run, message) => {
     const error = await failure(() => runHandler(handler(run), page))
     expect(error.code).toBe('handler_error')
-    expect(error.message).toMatch(message)
+    expect(unplaced(error.message)).toMatch(message)
   })
 
   it('cannot use out once they have ended', async () => {
@@ -281,7 +282,7 @@ describe('steps', () => {
 
   it('must return a record or null', async () => {
     const error = await failure(() => runHandler({ ...handler(record), steps: [() => undefined as never] }, page))
-    expect(error.message).toBe('a step must return a record { kind, key, data } or null')
+    expect(unplaced(error.message)).toBe('a step must return a record { kind, key, data } or null')
   })
 })
 

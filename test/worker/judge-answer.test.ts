@@ -34,7 +34,8 @@ it('names what the check for bans throws, and holds it against nobody', async ()
   const { parts, leased, released } = visitParts({ spider: { proxy: { pool: 'dc', banned } } })
   await expect(fetchPage(leased(), parts, null)).rejects.toMatchObject({
     code: 'handler_error',
-    message: 'proxy.banned: TypeError: no such field',
+    place: expect.stringContaining('judge-answer.test.ts:'),
+    message: expect.stringMatching(/:\d+: proxy\.banned: TypeError: no such field$/),
   })
   expect(released.map(({ report }) => report)).toEqual([{ kind: 'ok' }])
   // Its answer is counted once.

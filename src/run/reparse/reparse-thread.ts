@@ -1,8 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../../clock.js'
+import { spiderError } from '../../error-place.js'
 import { asShoalError } from '../../errors.js'
 import { createLog } from '../../log.js'
-import { namedText } from '../../thrown.js'
 import { createAdmitter } from '../../url/admit.js'
 import { BackendWatch } from '../../while-away.js'
 import { resultsFromPort } from '../../wire/backends.js'
@@ -28,7 +28,9 @@ async function main({ source, results, dryRun, startedAt, logLevel, beat }: Repa
   const waiting: ToReparseThread[] = []
   let receive = (message: ToReparseThread): void => void waiting.push(message)
   parentPort?.on('message', (message: ToReparseThread) => receive(message))
-  process.on('uncaughtException', (thrown: unknown) => send({ kind: 'stray', message: namedText(thrown) }))
+  process.on('uncaughtException', (thrown: unknown) =>
+    send({ kind: 'stray', message: spiderError('handler_error', thrown).message }),
+  )
 
   const spider = await spiderFrom(source)
   const { store, pages, close } = await resultsFromPort(results)

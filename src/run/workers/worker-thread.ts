@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock, systemRandom } from '../../clock.js'
+import { spiderError } from '../../error-place.js'
 import { asShoalError, ShoalError } from '../../errors.js'
 import { createLog } from '../../log.js'
 import { namedText } from '../../thrown.js'
@@ -24,7 +25,8 @@ async function main(data: WorkerThreadData): Promise<void> {
   // Reported here and not by Node, which would send the thrown value itself: null, or something that cannot be sent.
   process.on('uncaughtException', (thrown: unknown) => {
     if (strays?.caught(thrown)) return
-    send({ kind: 'uncaught', message: `uncaught exception: ${namedText(thrown)}` })
+    const { message } = spiderError('handler_error', thrown, `uncaught exception: ${namedText(thrown)}`)
+    send({ kind: 'uncaught', message })
     endThread(1)
   })
   try {

@@ -1,0 +1,70 @@
+import { basename, dirname, isAbsolute, relative, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type ErrorCode, isShoalError, ShoalError } from './errors.js'
+import { originalPlace } from './source-maps.js'
+import { type Place, placeIn, placeText } from './stack-place.js'
+import { causesOf, framesOf, isError, namedText } from './thrown.js'
+
+const OURS = fileURLToPath(new URL('.', import.meta.url))
+const PACKAGE = /[/\\]node_modules[/\\]/
+
+/**
+ * Where in the user's own code an error happened, as in `books.ts:12:9`: the first frame that is neither Shoal's nor a package's nor Node's, in the file as
+ * it was written. Null: the stack names none, or there is no stack.
+ */
+export function placeOf(thrown: unknown): string | null {
+  for (const error of causesOf(thrown)) {
+    const place = firstOwn(framesOf(error))
+    if (place === null) continue
+    return placeText({ ...originalPlace(place), file: shortPath(place.file, workingFolder()) })
+  }
+  return null
+}
+
+/**
+ * What the user's code threw, as an error of ours that says where. The place comes first, as compilers write it, so that no view that shortens the
+ * message cuts it off.
+ */
+export function spiderError(code: ErrorCode, thrown: unknown, text = namedText(thrown)): ShoalError {
+  // A new one: the properties of the old one may be getters of the user.
+  const cause = isError(thrown) ? { cause: thrown } : {}
+  const known = isShoalError(thrown) ? thrown.place : null
+  if (known !== null) return new ShoalError(code, text, { ...cause, place: known })
+  const place = placeOf(thrown)
+  return new ShoalError(code, place === null ? text : `${place}: ${text}`, { ...cause, place })
+}
+
+/** Whether a file is part of the user's own code. */
+export function isOwnFile(file: string): boolean {
+  return !file.startsWith(OURS) && !PACKAGE.test(file)
+}
+
+/** Of the lines of a stack trace, the first that names a file of the user's. */
+export function firstOwn(frames: string): Place | null {
+  for (const line of frames.split('\n')) {
+    // A line of the message may look like anything else.
+    if (!line.startsWith('    at ')) continue
+    const place = placeIn(line)
+    if (place !== null && isOwnFile(place.file)) return place
+  }
+  return null
+}
+
+/**
+ * Relative to the working folder. From anywhere else the file and its folder are enough to find it: the message is stored, and the folders of this machine
+ * are nobody else's business.
+ */
+export function shortPath(file: string, folder: string | null): string {
+  const path = folder === null ? '' : relative(folder, file)
+  const isInside = path !== '' && !isAbsolute(path) && path.split(sep, 1)[0] !== '..'
+  return isInside ? path : [basename(dirname(file)), basename(file)].filter(Boolean).join('/')
+}
+
+/** Null: it was deleted. */
+function workingFolder(): string | null {
+  try {
+    return process.cwd()
+  } catch {
+    return null
+  }
+}
