@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type ErrorCode, ShoalError } from './errors.js'
+import { nearest } from './nearest.js'
 import { parseDuration, parseRate, parseSize, shown } from './units.js'
 
 /** Checks options that a user wrote: building blocks for the schemas of spiders and of the configuration, with errors on one line. */
@@ -126,34 +127,3 @@ export const listenAddress = z.union([z.string(), z.number()]).transform((value,
   context.addIssue(`${shown(value)} is not a port: write 9464, or host:port`)
   return z.NEVER
 })
-
-/** The known word that differs in at most a third of its letters; null when there is none. */
-export function nearest(word: string, known: readonly string[]): string | null {
-  let best: string | null = null
-  let bestDistance = Number.POSITIVE_INFINITY
-  for (const candidate of known) {
-    const distance = editDistance(word.toLowerCase().slice(0, 64), candidate.toLowerCase())
-    if (distance < bestDistance && distance <= Math.max(1, Math.floor(candidate.length / 3))) {
-      best = candidate
-      bestDistance = distance
-    }
-  }
-  return best
-}
-
-/** Optimal string alignment: a swap of two neighbours counts as one mistake. */
-function editDistance(a: string, b: string): number {
-  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)]
-  const at = (i: number, j: number) => rows[i]?.[j] ?? 0
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i]
-    rows.push(row)
-    for (let j = 1; j <= b.length; j++) {
-      const same = a[i - 1] === b[j - 1]
-      let cost = Math.min(at(i - 1, j) + 1, at(i, j - 1) + 1, at(i - 1, j - 1) + (same ? 0 : 1))
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) cost = Math.min(cost, at(i - 2, j - 2) + 1)
-      row.push(cost)
-    }
-  }
-  return at(a.length, b.length)
-}

@@ -10,9 +10,9 @@ import { resolveBase } from './html/base-url.js'
 import { readRefresh } from './html/refresh.js'
 import type { Page } from './page.js'
 import type { HandlerPlan } from './run-handler.js'
-import type { FoundLink } from './spider.js'
+import type { DeclaredFollow, FoundLink } from './spider.js'
 
-interface FollowRule {
+export interface FollowRule {
   readonly link: (href: string) => FoundLink
   readonly nofollow: boolean
   readonly allow: readonly UrlPattern[]
@@ -32,12 +32,7 @@ export function compileExtract(name: string, route: CheckedRoute): HandlerPlan['
   const fields = each === null ? (record?.fields ?? {}) : {}
   const harvester = compileHarvest({ links, fields })
   let fieldsOnly: Harvester | null = null
-  const rules: FollowRule[] = follow.map((rule, index) => ({
-    link: linkMaker(rule.route, rule.priority),
-    nofollow: rule.nofollow,
-    allow: compilePatterns(`${path}.follow[${index}].allow`, rule.allow),
-    deny: compilePatterns(`${path}.follow[${index}].deny`, rule.deny),
-  }))
+  const rules = follow.map((rule, index) => compileFollow(`${path}.follow[${index}]`, rule))
   return (page, collected) => {
     let found: Found | null = null
     if (collected !== null && (rules.length > 0 || each === null)) {
@@ -66,25 +61,45 @@ function compileRecord(path: string, { each, fields }: NonNullable<CheckedRoute[
   return each === undefined ? null : compileEach(each, fields)
 }
 
+export function compileFollow(path: string, rule: DeclaredFollow): FollowRule {
+  return {
+    link: linkMaker(rule.route, rule.priority),
+    nofollow: rule.nofollow,
+    allow: compilePatterns(`${path}.allow`, rule.allow),
+    deny: compilePatterns(`${path}.deny`, rule.deny),
+  }
+}
+
 function collectLinks(rules: readonly FollowRule[], found: Found, page: Page, collected: FoundLink[]): void {
   // Parsing costs more than finding, so links stay unparsed if the page's own URL is their base.
   const base = found.base === null ? null : resolveBase(found.base, page.url)
   for (let index = 0; index < rules.length; index++) {
     const rule = rules[index] as FollowRule
     if (found.nofollow && !rule.nofollow) continue
-    const judged = rule.allow.length > 0 || rule.deny.length > 0
-    for (const href of found.links[index] as readonly string[]) {
-      if (base === null && !judged) {
-        collected.push(rule.link(href))
-        continue
-      }
-      const url = parseUrl(href, base ?? page.url)
-      // What cannot be parsed is left to the filter, which counts its refusals; but the filter does not know the base, and `a` leads nowhere from `mailto:`.
-      if (url === null ? base !== null && !isAbsolute(href) : judged && !passes(rule, url)) continue
-      collected.push(rule.link(base === null || url === null ? href : url.href))
-    }
+    collectOf(rule, found.links[index] as readonly string[], page.url, base, collected)
   }
   if (rules.length > 0 && !found.nofollow) collectRefreshes(found, page, base, collected)
+}
+
+/** The links of one rule. `base`: that of the page's base element; null: it has none, and links resolve against `pageUrl`. */
+export function collectOf(
+  rule: FollowRule,
+  hrefs: readonly string[],
+  pageUrl: string,
+  base: string | null,
+  collected: FoundLink[],
+): void {
+  const judged = rule.allow.length > 0 || rule.deny.length > 0
+  for (const href of hrefs) {
+    if (base === null && !judged) {
+      collected.push(rule.link(href))
+      continue
+    }
+    const url = parseUrl(href, base ?? pageUrl)
+    // What cannot be parsed is left to the filter, which counts its refusals; but the filter does not know the base, and `a` leads nowhere from `mailto:`.
+    if (url === null ? base !== null && !isAbsolute(href) : judged && !passes(rule, url)) continue
+    collected.push(rule.link(base === null || url === null ? href : url.href))
+  }
 }
 
 /** A header is read before the page, so the page's base element does not apply to it. */

@@ -30,7 +30,7 @@ import { pageLanguage } from './page-language.js'
  */
 export type FieldDefinition = string | FieldOptions
 
-interface FieldOptions {
+export interface FieldOptions {
   /** CSS selector; `sel@attribute` takes the attribute instead of the text. */
   readonly select?: string
   /** Path into the JSON of the page: `a.b[0].c`, `items[*].name`. */
@@ -151,13 +151,13 @@ const OPTIONS: ReadonlySet<string> = new Set(['select', 'path', 'as', 'order', '
 /** The attributes that people read. Programs read all others, and write 1.234 with a decimal point in every language. */
 const TEXT_ATTRIBUTES: ReadonlySet<string> = new Set(['alt', 'title', 'aria-label', 'placeholder'])
 
+export function fieldOptions(definition: FieldDefinition): FieldOptions {
+  if (typeof definition !== 'string') return definition
+  return definition.startsWith('$') ? { path: definition } : { select: definition }
+}
+
 export function compileField(name: string, definition: FieldDefinition, compiled: Rule[]): Field {
-  const options: FieldOptions =
-    typeof definition !== 'string'
-      ? definition
-      : definition.startsWith('$')
-        ? { path: definition }
-        : { select: definition }
+  const options = fieldOptions(definition)
   const wrong = (reason: string): ShoalError => new ShoalError('spider_invalid', `field ${name}: ${reason}`)
   for (const key of Object.keys(options)) if (!OPTIONS.has(key)) throw wrong(`unknown option '${key}'`)
   if (options.as !== undefined && !CONVERSIONS.includes(options.as))

@@ -7,7 +7,7 @@ import type { Json } from '../url/link.js'
  */
 export type JsonPath = readonly (string | typeof EVERY)[]
 
-const EVERY = Symbol('every')
+export const EVERY = Symbol('every')
 
 export function parsePath(source: string): JsonPath {
   const steps: (string | typeof EVERY)[] = []

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { asShoalError, ShoalError } from '../errors.js'
 import type { Limits, Seen } from '../frontier/frontier.js'
-import { check, nearest } from '../options.js'
+import { nearest } from '../nearest.js'
+import { check } from '../options.js'
 import { shown } from '../units.js'
 import { type AdmitRules, createAdmitter } from '../url/admit.js'
 import type { HostKey } from '../url/link.js'
@@ -99,6 +100,14 @@ export function resolveSpider(definition: SpiderDefinition, hash: string): Spide
       proxy: proxyNeed(route, checked),
       render: routeRender(name, route),
       givesRecords: plan.record !== null || plan.handler !== null,
+      rules: {
+        fields: route.record?.fields ?? {},
+        record: plan.record,
+        each: route.record?.each ?? null,
+        follow: route.follow,
+        pages: plan.pages !== null,
+        handler: plan.handler !== null,
+      },
       data: plan.data,
       harvest: (page, ruleLinks) => runHandler(plan, page, ruleLinks),
     })

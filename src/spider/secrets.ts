@@ -1,5 +1,5 @@
 import { ShoalError } from '../errors.js'
-import { nearest } from '../options.js'
+import { nearest } from '../nearest.js'
 import { shown } from '../units.js'
 import { parseUrl } from '../url/parse-url.js'
 import { fillReferences, SECRET_NAME } from './secret-reference.js'

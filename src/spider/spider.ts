@@ -8,6 +8,7 @@ import type { Outlet } from '../outlets/outlet.js'
 import type { AdmitRules, LinkOptions } from '../url/admit.js'
 import type { HostKey, Json } from '../url/link.js'
 import type { BanCheck, SessionDefinition } from './definition.js'
+import type { FieldDefinition } from './fields.js'
 import type { Page } from './page.js'
 import type { Schedule } from './schedule.js'
 import type { SpiderSecret } from './secrets.js'
@@ -134,6 +135,8 @@ export interface Route {
   readonly render: RouteRender | null
   /** It has fields or a handler; without them it only follows links. */
   readonly givesRecords: boolean
+  /** Its rules as they were written, for reports about a page. */
+  readonly rules: DeclaredRules
   /** Validates the data of a link that enters the route; null if anything is allowed. */
   readonly data: StandardSchemaV1 | null
   /**
@@ -142,6 +145,27 @@ export interface Route {
    * rules, if the caller does not need links.
    */
   harvest(page: Page, ruleLinks?: boolean): Harvest | Promise<Harvest>
+}
+
+export interface DeclaredRules {
+  readonly fields: Readonly<Record<string, FieldDefinition>>
+  /** What the fields become; without a key field the page's URL is the key. */
+  readonly record: { readonly kind: string; readonly key: string | null } | null
+  /** Several records per page: one for each match of this selector or path; null: one. */
+  readonly each: string | null
+  readonly follow: readonly DeclaredFollow[]
+  /** It follows the other pages of a list. */
+  readonly pages: boolean
+  readonly handler: boolean
+}
+
+export interface DeclaredFollow {
+  readonly links: string
+  readonly route?: string | undefined
+  readonly priority?: number | undefined
+  readonly nofollow: boolean
+  readonly allow: readonly (string | RegExp)[]
+  readonly deny: readonly (string | RegExp)[]
 }
 
 /** At least one route needs a browser. */
