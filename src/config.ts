@@ -94,6 +94,29 @@ export const CONFIG = {
     flag: '--browser-pages <n>',
     meaning: 'Number of pages that a worker renders at once.',
   },
+  cache: {
+    schema: z.union([z.boolean(), z.stringbool()]),
+    default: false,
+    env: 'SHOAL_CACHE',
+    flag: '--cache',
+    meaning:
+      'For development: keep responses in a folder and use them in the next run, which then sends nothing (docs/cache.md). Only for `run`, `crawl`, `try` and `shell`.',
+  },
+  cacheDir: {
+    schema: z.string().min(1),
+    default: '.shoal/cache',
+    env: 'SHOAL_CACHE_DIR',
+    flag: '--cache-dir <folder>',
+    meaning: 'Folder of the development cache. As an option it implies `--cache`.',
+  },
+  cacheAge: {
+    schema: duration({ min: 1 }).nullable(),
+    default: null,
+    unset: 'any age',
+    env: 'SHOAL_CACHE_AGE',
+    flag: '--cache-age <duration>',
+    meaning: 'Fetch again what is older than this in the cache, such as `1d`. As an option it implies `--cache`.',
+  },
   alerts: {
     schema: z.string().min(1).nullable(),
     default: null,
@@ -223,11 +246,19 @@ type Table = typeof CONFIG
 type ConfigKey = keyof Table
 type Values = { readonly [Key in ConfigKey]: z.output<Table[Key]['schema']> }
 
-export interface Config extends Omit<Values, 'store' | 'grace' | 'lostAfter'> {
+export interface Config extends Omit<Values, 'store' | 'grace' | 'lostAfter' | 'cache' | 'cacheDir' | 'cacheAge'> {
   readonly store: string
+  /** Null: every request is sent. */
+  readonly cache: CacheSettings | null
   readonly graceMs: number
   readonly lostAfterMs: number
   readonly origins: Origins
+}
+
+export interface CacheSettings {
+  readonly folder: string
+  /** Older responses are fetched again; null: responses of any age are used. */
+  readonly maxAgeMs: number | null
 }
 
 /** Where an address came from: a flag, or an environment variable; null is the default. */
@@ -241,7 +272,7 @@ interface Origins {
 /** What a process that works on crawls needs to know, and what it hands on to the worker processes that it starts: no token, no ports. */
 const PROCESS_KEYS = [
   ...(['queue', 'store', 'pages', 'proxies', 'pool', 'country', 'alerts', 'browser', 'browserPages'] as const),
-  ...(['traces', 'concurrency', 'logLevel', 'graceMs', 'lostAfterMs'] as const),
+  ...(['cache', 'traces', 'concurrency', 'logLevel', 'graceMs', 'lostAfterMs'] as const),
 ] as const
 
 export type ProcessSettings = Pick<Config, (typeof PROCESS_KEYS)[number]>
@@ -268,7 +299,10 @@ export function loadConfig({ flags, env: given }: ConfigSources): Config {
   const {
     grace,
     lostAfter,
-    store: _,
+    store: _store,
+    cache,
+    cacheDir,
+    cacheAge,
     ...values
   } = Object.fromEntries(KEYS.map((key) => [key, choices[key].value])) as unknown as Values
   const { queue } = choices
@@ -276,6 +310,7 @@ export function loadConfig({ flags, env: given }: ConfigSources): Config {
   return Object.freeze({
     ...values,
     store: store.value ?? (isOnServer(queue.value) ? CONFIG.queue.default : queue.value),
+    cache: usesCache(cache, flags) ? { folder: cacheDir, maxAgeMs: cacheAge } : null,
     graceMs: grace,
     lostAfterMs: lostAfter,
     origins: {
@@ -292,6 +327,11 @@ interface Choice<Value> {
 }
 
 type Choices = { readonly [Key in ConfigKey]: Choice<Values[Key]> }
+
+/** Whoever says on the command line where it is, or how old, wants it. A variable for every project says only where. */
+function usesCache(cache: boolean, flags: ConfigSources['flags']): boolean {
+  return cache || flags.cacheDir !== undefined || flags.cacheAge !== undefined
+}
 
 /** Whoever names a file for the queue wants the records in it too, and not in the database of another program. */
 function withQueue(store: Choices['store'], queue: Choices['queue']): Choices['store'] {

@@ -221,6 +221,12 @@ export const ERRORS = {
     meaning: 'The output file cannot be written.',
     hint: 'Check the path and its permissions.',
   },
+  cache_unusable: {
+    next: 'stop',
+    exitCode: 'usage',
+    meaning: 'The folder of the development cache (`--cache-dir`) cannot be used, or belongs to something else.',
+    hint: 'Choose another folder with --cache-dir: a new one, or one that --cache has created before.',
+  },
   interrupted: {
     next: 'stop',
     exitCode: 'interrupted',

@@ -32,6 +32,8 @@ type LogEvent =
   | 'fetch.done'
   | 'fetch.failed'
   | 'fetch.rendered'
+  | 'fetch.cached'
+  | 'cache.unwritable'
   | 'proxies.resting'
   | 'robots.read'
   | 'robots.checked'

@@ -30,6 +30,7 @@ describe('configuration', () => {
       metrics: null,
       token: null,
       alerts: null,
+      cache: null,
       dashboardHost: '127.0.0.1',
       dashboardPort: 7373,
       publicUrl: null,
@@ -38,6 +39,18 @@ describe('configuration', () => {
       json: false,
       origins: { queue: null, store: null, skipped: [] },
     })
+  })
+
+  it('uses a cache only if asked to: by its flag or variable, or by a flag that says where it is or how old', () => {
+    const cacheOf = (flags: Record<string, unknown>, env: Record<string, string> = {}) =>
+      loadConfig({ flags, env }).cache
+    const here = { folder: '.shoal/cache', maxAgeMs: null }
+    expect(cacheOf({ cache: true })).toEqual(here)
+    expect(cacheOf({}, { SHOAL_CACHE: '1' })).toEqual(here)
+    expect(cacheOf({ cacheDir: '/tmp/pages' })).toEqual({ ...here, folder: '/tmp/pages' })
+    expect(cacheOf({ cacheAge: '1d' })).toEqual({ ...here, maxAgeMs: 86_400_000 })
+    expect(cacheOf({}, { SHOAL_CACHE_DIR: '/tmp/pages', SHOAL_CACHE_AGE: '1h' })).toBeNull()
+    expect(() => cacheOf({ cacheAge: 'soon' })).toThrow('--cache-age')
   })
 
   it('takes flags before the environment before the default, and the store from the queue', () => {

@@ -27,9 +27,10 @@ export async function runWithProgress(
   source: RunOptions['source'],
   sidecar?: RunOptions['sidecar'],
 ): Promise<FinishedRun> {
-  const { clock, settings, json } = session
-  const { workers, concurrency } = settings
+  const { clock, json } = session
   session.noteAddresses()
+  const settings = { ...session.settings, cache: await session.openCache(flags) }
+  const { workers, concurrency } = settings
   const style = styleFor(process.stderr, process.env)
   const live = !json && process.stderr.isTTY ? liveLines(process.stderr) : null
   const say = (line: string) => {

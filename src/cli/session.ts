@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { type Clock, systemClock } from '../clock.js'
-import { CONFIG, type Config, isOnServer, loadConfig, maskUrl } from '../config.js'
+import { type CacheSettings, CONFIG, type Config, isOnServer, loadConfig, maskUrl } from '../config.js'
 import { ShoalError } from '../errors.js'
 import { addressLines, surprisingAddressLines } from '../run/address-lines.js'
 import type { Backends, StorePart } from '../wire/backends.js'
 import { type Output, standardOutput } from './output.js'
+import { bytes, plural } from './terminal/format.js'
 
 /** What every command works with. */
 export interface Session {
@@ -29,6 +30,8 @@ export interface Session {
   readonly sameDatabase: string
   /** The same, with another database unless the user named one. */
   at(queue: string): Session
+  /** The cache that the user asked for, ready for use; null: none. What was deleted is reported. */
+  openCache(flags: CacheFlags): Promise<CacheSettings | null>
 }
 
 type Flags = Readonly<Record<string, unknown>>
@@ -45,7 +48,7 @@ export function commonOptions(command: Command): Command {
 }
 
 /** On the commands that run a crawl. */
-export interface CrawlFlags {
+export interface CrawlFlags extends CacheFlags {
   readonly fresh: boolean
   readonly seeds?: string
 }
@@ -57,7 +60,11 @@ export const SEEDS_HELP =
 export function crawlOptions(command: Command): Command {
   const { workers } = CONFIG
   command.option(workers.flag, `${plain(workers.meaning)} (default: ${workers.default})`, wholeNumberOrAuto)
-  return workerOptions(command).option('--fresh', 'start a new crawl instead of resuming an unfinished one', false)
+  return cacheOptions(workerOptions(command)).option(
+    '--fresh',
+    'start a new crawl instead of resuming an unfinished one',
+    false,
+  )
 }
 
 /** On the commands that run workers. */
@@ -70,6 +77,20 @@ export function workerOptions(command: Command): Command {
     .option(concurrency.flag, `${plain(concurrency.meaning)} (default: ${concurrency.default})`, wholeNumberOrAuto)
     .option(grace.flag, `${plain(grace.meaning)} (default: ${grace.default})`)
     .option(lostAfter.flag, `${plain(lostAfter.meaning)} (default: ${lostAfter.default})`)
+}
+
+/** On the commands that somebody runs while writing a spider. */
+export interface CacheFlags {
+  readonly cacheClear: boolean
+}
+
+export function cacheOptions(command: Command): Command {
+  const { cache, cacheDir, cacheAge } = CONFIG
+  return command
+    .option(cache.flag, 'for development: keep responses in a folder, and send nothing for what is in it')
+    .option(cacheDir.flag, `${plain(cacheDir.meaning)} (default: ${cacheDir.default})`)
+    .option(cacheAge.flag, plain(cacheAge.meaning))
+    .option('--cache-clear', 'delete what the cache contains first; implies --cache', false)
 }
 
 /** On the commands that can evaluate alerts. */
@@ -117,6 +138,17 @@ function openSession(flags: Flags): Session {
     noteAddresses: () => noteOnce(addressLines(settings)),
     sameDatabase: sameDatabase(flags),
     at: (queue) => openSession({ ...flags, queue: flags.queue ?? queue }),
+    async openCache({ cacheClear }) {
+      const cache = cacheClear
+        ? loadConfig({ flags: { ...flags, cache: true }, env: process.env }).cache
+        : settings.cache
+      if (cache === null) return null
+      const { prepareCache } = await import('../run/open-cache.js')
+      const cleared = await prepareCache(cache, cacheClear)
+      if (cleared !== null && !settings.json)
+        output.note(`deleted ${plural(cleared.responses, 'response')} (${bytes(cleared.bytes)}) from ${cache.folder}`)
+      return cache
+    },
     async withBackends(work, { notes = false } = {}) {
       const { queue, store, pages } = settings
       noteOnce(surprisingAddressLines(settings))

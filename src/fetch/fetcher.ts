@@ -88,6 +88,16 @@ export interface FetchResponse {
   readonly ms: number
   /** Only for a rendered page. */
   readonly rendered?: Rendered
+  /** Only for a response that came from the development cache (cache/response-cache.ts): `wireBytes` and `ms` are 0 then. */
+  readonly cached?: Cached
+}
+
+/** What a response from the cache cost when it was fetched. */
+interface Cached {
+  /** When it was fetched. */
+  readonly at: number
+  readonly wireBytes: number
+  readonly ms: number
 }
 
 /** What rendering loaded in addition to the document. */

@@ -88,7 +88,7 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
     const worked = await withClosers(warnOf(log), async (working) => {
       const stop = new AbortController()
       const signal = AbortSignal.any([drain, stop.signal])
-      const parts = { backends, spider, crawl, pools, clock, random, log, signal }
+      const parts = { backends, spider, crawl, pools, clock, random, log, signal, cache: settings.cache }
       const seeding = seedCrawl(backends, spider, crawl, { clock, signal, ...seedOptions(options.seeds, parts) })
       // A failure is thrown by the watch, or by `first` if it comes that early.
       const seeded = seeding.all.catch(() => {})

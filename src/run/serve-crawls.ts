@@ -43,14 +43,18 @@ export interface Served {
 /** How soon a crawl of an unknown spider is reported, and how soon an idle worker that should leave does. */
 const NOTICE_MS = 5_000
 const IDLE_CHECK_MS = 1_000
+const CACHE_IGNORED = 'SHOAL_CACHE is ignored: the development cache is for `run`, `crawl`, `try` and `shell`'
 
 /** Runs workers for every crawl of their spiders, whoever started it, until it is asked to stop. */
 export async function serveCrawls(options: ServeOptions): Promise<Served> {
-  const { settings, drain, writeLog, onTurn } = options
+  const { drain, writeLog, onTurn } = options
+  // A fleet collects the data of today: pages from the folder of one of its machines would be mixed with those of the others.
+  const settings = { ...options.settings, cache: null }
   refuseMemoryQueue(settings)
   const clock = systemClock
   const random = systemRandom
   const log = createLog(settings.logLevel, clock, writeLog)
+  if (options.settings.cache !== null) log.warn('backend.warning', { message: CACHE_IGNORED })
   const startedAt = clock.mono()
   const alerts = loadAlerts(settings.alerts, process.env)
   const grace = gracePeriod(clock, settings.graceMs)
@@ -77,7 +81,7 @@ export async function serveCrawls(options: ServeOptions): Promise<Served> {
     closers.add(() => finishOutlets(outlets, grace.leftMs(), log))
     closers.add(grace.start)
     const pools = poolsAtHand(settings, spiders)
-    const workers = await startWorkers({ ...options, localWorkers }, backends, spiders, pools, log, writeLog)
+    const workers = await startWorkers({ ...options, settings, localWorkers }, backends, spiders, pools, log, writeLog)
     const duties = startQueueDuties(backends, spiders, { pools, clock, log, drain, alerts }, () => {})
     const over = new AbortController()
     const signal = AbortSignal.any([drain, over.signal])

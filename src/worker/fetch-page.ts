@@ -32,7 +32,8 @@ export async function fetchPage(
   const visited = new Set([url])
   let redirect: FetchResponse | null = null
   for (let hops = 0; ; hops++) {
-    const asking = conditional(known, url, request, headers)
+    // With a cache the whole page is requested: of "not modified" there is nothing to keep.
+    const asking = parts.cache ? null : conditional(known, url, request, headers)
     const keys: [HostKey, ...HostKey[]] | Busy = spider.robots
       ? await step(
           current,

@@ -2,7 +2,8 @@ import type { FetchResponse } from '../fetch/fetcher.js'
 import { Busy } from '../politeness/busy.js'
 import type { HostKey } from '../url/link.js'
 import { dispatch } from './dispatch.js'
-import { Again, nothingHeld, type SiteRequest } from './layer.js'
+import { fromCache } from './from-cache.js'
+import { Again, nothingHeld, type Sending, type SiteRequest } from './layer.js'
 import { withPermits } from './permits.js'
 import type { Visit, VisitParts } from './visit-parts.js'
 import { withProxy } from './with-proxy.js'
@@ -23,14 +24,19 @@ const STALE_WAIT_MS = 1_000
 /** One attempt. Permits come before the proxy, whose grant is good for a shorter time. */
 const attempt = withPermits(withProxy(withVisitor(dispatch, sendAs)))
 
-/** One request to a site, repeated where that costs the site nothing or the failure was not its own. */
-export async function send(
+/** One request to a site, or its response from the development cache. */
+export function send(
   current: Visit,
   parts: VisitParts,
   keys: readonly [HostKey, ...HostKey[]],
   request: SiteRequest,
 ): Promise<FetchResponse | Busy> {
   const sending = { current, parts, keys, request }
+  return parts.cache ? fromCache(sending, parts.cache, sendOut) : sendOut(sending)
+}
+
+/** Repeated where that costs the site nothing or the failure was not its own. */
+async function sendOut(sending: Sending): Promise<FetchResponse | Busy> {
   let held = nothingHeld(sending)
   let tried = NONE
   try {

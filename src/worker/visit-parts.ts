@@ -1,5 +1,6 @@
 import type { Clock, Random } from '../clock.js'
 import type { ShoalError } from '../errors.js'
+import type { ResponseCache } from '../fetch/cache/response-cache.js'
 import type { Fetcher, FetchResponse } from '../fetch/fetcher.js'
 import type { Frontier, Lease } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
@@ -34,6 +35,8 @@ export interface VisitParts {
   /** Where screenshots of rendered pages that failed are kept; null: nothing is rendered. */
   readonly screenshots: BlobStore | null
   readonly fetcher: Fetcher
+  /** Null or left out: every request is sent. */
+  readonly cache?: ResponseCache | null
   /** Null or left out: the spider has none. */
   readonly secrets?: Secrets | null
   /** Null: the spider uses no proxies. */

@@ -37,6 +37,8 @@ export interface Meter {
   received(status: number, bytes: number, ms: number): void
   /** Bytes that are not of a page. */
   receivedAside(bytes: number): void
+  /** A response that came from the development cache. */
+  cached(): void
   /** A settlement that the queue accepted. */
   settled(outcome: Outcome, leaseMs: number): void
   stale(): void
@@ -48,7 +50,18 @@ export interface Meter {
 /** The part of a worker's Vitals that the meter provides. */
 export type Reading = Pick<
   Vitals,
-  'pages' | 'failed' | 'bytes' | 'stale' | 'lost' | 'statuses' | 'errors' | 'took' | 'slots' | 'busy' | 'spent'
+  | 'pages'
+  | 'failed'
+  | 'bytes'
+  | 'cached'
+  | 'stale'
+  | 'lost'
+  | 'statuses'
+  | 'errors'
+  | 'took'
+  | 'slots'
+  | 'busy'
+  | 'spent'
 >
 
 /** Statuses have three digits. */
@@ -68,6 +81,7 @@ export function createMeter(firstSlots: number, clock: Clock): Meter {
   let pages = 0
   let failed = 0
   let bytes = 0
+  let cached = 0
   let stale = 0
   let lost = 0
   let busy = 0
@@ -163,6 +177,9 @@ export function createMeter(firstSlots: number, clock: Clock): Meter {
     receivedAside(received) {
       bytes += received
     },
+    cached() {
+      cached++
+    },
     settled(outcome, leaseMs) {
       took(STEP_AT.leaseAge, leaseMs)
       if (outcome.kind === 'done') pages++
@@ -188,7 +205,7 @@ export function createMeter(firstSlots: number, clock: Clock): Meter {
         if (count > 0) seen[status] = count
       })
       return {
-        ...{ pages, failed, bytes, stale, lost, slots, busy },
+        ...{ pages, failed, bytes, cached, stale, lost, slots, busy },
         statuses: seen,
         errors: Object.fromEntries(errors),
         took: Object.fromEntries(STEPS.map((step, at) => [step, histogram(at)])) as Vitals['took'],

@@ -47,6 +47,8 @@ const vitalsSchema = z
     pages: count,
     failed: count,
     bytes: count,
+    // Earlier versions had no cache.
+    cached: count.default(0),
     stale: count,
     lost: count,
     statuses: z.record(z.string().regex(/^\d{1,3}$/), count),

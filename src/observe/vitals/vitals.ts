@@ -18,6 +18,8 @@ export interface Vitals {
   readonly pages: number
   readonly failed: number
   readonly bytes: number
+  /** Responses from the development cache, which are not among `statuses` and `bytes`. */
+  readonly cached: number
   readonly stale: number
   readonly lost: number
   /** Responses by status code; `0`: none. */

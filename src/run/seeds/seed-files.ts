@@ -1,4 +1,5 @@
 import type { Clock, Random } from '../../clock.js'
+import type { CacheSettings } from '../../config.js'
 import { specFor } from '../../coordinator/crawls.js'
 import { fileCrawl, fileCrawlsOf, fileWorker, removeFileCrawl } from '../../coordinator/file-crawl.js'
 import { knownProxies } from '../../coordinator/proxies.js'
@@ -42,6 +43,8 @@ export interface SeedFileParts {
   readonly random: Random
   readonly log: Log
   readonly signal: AbortSignal
+  /** Null or left out: the files are always requested. */
+  readonly cache?: CacheSettings | null
 }
 
 /**
@@ -82,10 +85,12 @@ export async function openSeedFiles(parts: SeedFileParts): Promise<FileFetcher> 
     fetch(request, stop) {
       if (isRobots(request.url) || login.underWay > 0)
         return fetcher.fetch({ ...request, limits: parts.spider.fetch }, stop)
+      const sent = inScope(request.url) ? request : { ...request, headers: withoutOwn(request.headers, spider) }
+      // A file that is to be kept must be there as a whole.
+      if (parts.cache) return fetcher.fetch(sent, stop)
       spool?.close()
       const mine = createSpool()
       spool = mine
-      const sent = inScope(request.url) ? request : { ...request, headers: withoutOwn(request.headers, spider) }
       return fetcher.fetch({ ...sent, onBody: (piece) => mine.write(piece) }, stop)
     },
     close: () => fetcher.close(),

@@ -22,6 +22,7 @@ import { retryWaits } from '../../worker/retry-waits.js'
 import type { StrayErrors } from '../../worker/stray-errors.js'
 import { CrawlWorker, MOST_COMMITTING } from '../../worker/worker.js'
 import { WorkerSlots } from '../../worker/worker-slots.js'
+import { openCache } from '../open-cache.js'
 import { isServed, type PoolsAtHand } from '../pools-at-hand.js'
 import { partsOfCrawls } from './crawl-parts.js'
 import { flushFields } from './flush-fields.js'
@@ -49,7 +50,7 @@ const SLOWEST_BEAT_MS = 10_000
 /** How long the traces of the last visits may take to be sent. */
 const FLUSH_MS = 3_000
 
-interface WorkerParts extends Partial<Pick<ProcessSettings, 'browser' | 'browserPages' | 'lostAfterMs'>> {
+interface WorkerParts extends Partial<Pick<ProcessSettings, 'browser' | 'browserPages' | 'cache' | 'lostAfterMs'>> {
   readonly id: WorkerId
   readonly backends: Backends
   readonly spiders: readonly Spider[]
@@ -112,7 +113,11 @@ export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void 
     },
     onFailure: (error) => worker.fail(error),
   })
-  const shared = { worker: id, frontier, outbox, fetcher, fields, meter, slots, tracing, strays, clock, random, log }
+  const cache = parts.cache ? openCache(parts.cache, clock, log) : null
+  const shared = {
+    ...{ worker: id, frontier, outbox, fetcher, cache, fields, meter, slots },
+    ...{ tracing, strays, clock, random, log },
+  }
   const worker = new CrawlWorker({
     ...{ id, slots, frontier, outbox, backends: watch, clock, log, meter },
     // Spiders of which it cannot fetch a single page are left to other workers.

@@ -59,9 +59,9 @@ export async function startWorkers(
     // There is no thread that could be replaced.
     const strays = new StrayErrors({ clock, log })
     const forget = catchUncaught((thrown) => strays.caught(thrown))
-    const { browser, browserPages, concurrency } = settings
+    const { browser, browserPages, cache, concurrency } = settings
     const worker = startWorker({
-      ...{ id, backends, spiders, pools, browser, browserPages, concurrency },
+      ...{ id, backends, spiders, pools, browser, browserPages, cache, concurrency },
       ...{ clock, random: systemRandom, log, onVitals, tracing, strays },
     })
     void worker.ended.finally(forget).catch(() => {})

@@ -47,6 +47,7 @@ async function main(data: WorkerThreadData): Promise<void> {
       concurrency: settings.concurrency,
       browser: settings.browser,
       browserPages: settings.browserPages,
+      cache: settings.cache,
       lostAfterMs: settings.lostAfterMs,
       clock: systemClock,
       random: systemRandom,
