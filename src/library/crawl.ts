@@ -1,10 +1,8 @@
-import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { ErrorCode } from '../errors.js'
 import type { CrawlId, CrawlStats } from '../frontier/frontier.js'
-import type { FollowOptions, RecordDefinitions } from '../spider/definition.js'
+import type { FollowOptions, OutputOf, RecordDefinitions } from '../spider/definition.js'
 import type { StoredRecord } from '../store/record-store.js'
 import type { Duration } from '../units.js'
-import type { Json } from '../url/link.js'
 
 /**
  * A handle on one crawl. Other processes may work on it at the same time: `shoal status` shows it, and `shoal run` adds workers if the spider is
@@ -71,9 +69,3 @@ export type RecordOf<Kinds extends RecordDefinitions> = string extends keyof Kin
         readonly data: OutputOf<Kinds[Kind]>
       }
     }[keyof Kinds & string]
-
-type OutputOf<Definition> = Definition extends StandardSchemaV1
-  ? StandardSchemaV1.InferOutput<Definition>
-  : Definition extends { readonly schema: infer Schema extends StandardSchemaV1 }
-    ? StandardSchemaV1.InferOutput<Schema>
-    : Json

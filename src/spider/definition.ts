@@ -476,6 +476,13 @@ export type InputOf<Definition> = Definition extends StandardSchemaV1
     ? StandardSchemaV1.InferInput<Schema>
     : Readonly<Record<string, Json>>
 
+/** A record after its schema has validated it. */
+export type OutputOf<Definition> = Definition extends StandardSchemaV1
+  ? StandardSchemaV1.InferOutput<Definition>
+  : Definition extends { readonly schema: infer Schema extends StandardSchemaV1 }
+    ? StandardSchemaV1.InferOutput<Schema>
+    : Json
+
 export interface Out<Data, Kinds extends RecordDefinitions> {
   /** Stores a record, once per (spider, site, kind, key): the next one with the same key replaces it. */
   record<Kind extends keyof Kinds & string>(kind: Kind, key: string | number, data: InputOf<Kinds[Kind]>): void
@@ -497,7 +504,7 @@ export type FollowOptions<Data> =
   | (FollowBasics & { readonly route?: undefined; readonly data?: Json })
   | { [Route in keyof Data]: FollowBasics & { readonly route: Route } & DataOption<Data[Route]> }[keyof Data]
 
-type DataOption<LinkData> = unknown extends LinkData
+export type DataOption<LinkData> = unknown extends LinkData
   ? { readonly data?: Json }
   : undefined extends LinkData
     ? { readonly data?: LinkData }

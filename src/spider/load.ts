@@ -15,7 +15,7 @@ import type { Spider } from './spider.js'
 export async function loadSpider(path: string): Promise<Spider> {
   const file = resolve(path)
   const text = await readSpider(file, path)
-  const spider = await evaluate(file, path)
+  const spider = await evaluateFile(file, path)
   if (spider === undefined)
     throw new ShoalError('spider_invalid', `${path}: has no default export`, {
       hint: 'Write: export default defineSpider({ … })',
@@ -50,7 +50,12 @@ async function readSpider(file: string, path: string): Promise<string> {
 /** Node keeps ten frames. An error deep inside a package would end before the line of the spider that called it. */
 const STACK_FRAMES = 100
 
-async function evaluate(file: string, path: string): Promise<unknown> {
+/** The default export of a file. `modules`: what its imports get for these names, in addition to Shoal itself. */
+export async function evaluateFile(
+  file: string,
+  path: string,
+  modules: Readonly<Record<string, unknown>> = {},
+): Promise<unknown> {
   Error.stackTraceLimit = Math.max(STACK_FRAMES, Error.stackTraceLimit)
   const require = createRequire(file)
   const jiti = createJiti(file, {
@@ -60,6 +65,7 @@ async function evaluate(file: string, path: string): Promise<unknown> {
     // Modules already in memory: this very copy of Shoal, wherever the file is, and never a copy through Babel.
     virtualModules: {
       shoal: await import('../index.js'),
+      ...modules,
       ...(canResolve(require, 'zod') ? {} : { zod: await import('zod') }),
     },
   })
