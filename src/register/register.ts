@@ -4,4 +4,4 @@
  */
 import { register } from 'node:module'
 
-register('./testing/typescript-hooks.js', import.meta.url)
+register('./typescript-hooks.js', import.meta.url)
