@@ -1,13 +1,11 @@
 import { ShoalError } from '../errors.js'
-import { mediaTypeOf } from '../fetch/media-type.js'
 import type { Duration } from '../units.js'
-import { encodeQuery } from '../url/encode-query.js'
 import { parseUrl } from '../url/parse-url.js'
 import { showUrl } from '../url/show-url.js'
 import { defineSpider, type TaggedDefinition } from './definition.js'
 import type { FieldDefinition } from './fields.js'
-import { baseUrl } from './html/base-url.js'
 import type { Page } from './page.js'
+import { type PageSummary, pageSummary } from './page-summary.js'
 
 /** `shoal crawl`: a spider built from flags. Plain data, so that it can be sent to another process. */
 export interface CrawlOptions {
@@ -22,11 +20,6 @@ export interface CrawlOptions {
   readonly delay?: string
   readonly allowPrivate?: readonly string[]
 }
-
-const TEXT_KEPT = 5_000
-const BLOCKS =
-  'address, article, aside, blockquote, br, dd, div, dl, dt, figcaption, figure, footer, form, h1, h2, h3, h4, h5, h6, header, hr, li, main, nav, ol, option, p, pre, section, table, td, th, tr, ul'
-const TEXTUAL = /^text\/|[/+](?:xml|json)$/
 
 export function crawlDefinition(options: CrawlOptions): TaggedDefinition {
   const { urls, follow, fields = {}, maxDepth, pages, delay, allowPrivate } = options
@@ -49,39 +42,8 @@ export function crawlDefinition(options: CrawlOptions): TaggedDefinition {
   })
 }
 
-function storePage(
-  page: Page,
-  out: { record(kind: 'page', key: string, data: ReturnType<typeof pageSummary>): void },
-): void {
+function storePage(page: Page, out: { record(kind: 'page', key: string, data: PageSummary): void }): void {
   out.record('page', page.url, pageSummary(page))
-}
-
-function pageSummary(page: Page) {
-  const { url, status } = page
-  if (!TEXTUAL.test(mediaTypeOf(page))) return { url, status, title: '', text: '', links: [] }
-  const { $ } = page
-  const [root] = $.root()
-  const base = root === undefined ? url : baseUrl(root, page.text, url)
-  $('script, style, noscript, template').remove()
-  // Otherwise the last word of one block and the first of the next would become one word.
-  $(BLOCKS).before(' ').after(' ')
-  return {
-    url,
-    status,
-    title: $('title').first().text().trim(),
-    text: $('body').text().replace(/\s+/g, ' ').trim().slice(0, TEXT_KEPT),
-    links: [
-      ...new Set(
-        $('a[href]')
-          .map((_, element) => absolute(encodeQuery($(element).attr('href') ?? '', page), base))
-          .get(),
-      ),
-    ],
-  }
-}
-
-function absolute(href: string, base: string): string {
-  return parseUrl(href, base)?.href ?? href
 }
 
 function spiderName(urls: readonly string[]): string {

@@ -4,7 +4,7 @@ import * as tags from './tags.js'
 
 // Imported names are looked up at every use; constants of this file become part of the compiled code.
 const { Mode, modeOf } = modes
-const { FORMATTING, flagsOf, MODE, SCOPE, T } = tags
+const { FORMATTING, flagsOf, HIDDEN, MODE, SCOPE, SEPARATES, T } = tags
 
 /** The stack of open elements, as the HTML standard defines it. Index 0 is the document. */
 export class OpenElements extends RuleMatcher {
@@ -15,8 +15,6 @@ export class OpenElements extends RuleMatcher {
   protected top = 0
   protected openP = 0
   protected openA = 0
-  /** Index of the innermost svg or math root; everything above it is foreign too. 0: none. */
-  protected foreignFrom = 0
 
   protected clearStack(): void {
     this.unsure = false
@@ -41,6 +39,7 @@ export class OpenElements extends RuleMatcher {
     this.ancestors[top] = (this.ancestors[parent] as number) | bits
     if (id === T.p) this.openP++
     else if (id === T.a) this.openA++
+    if (this.pageText !== null) this.startInPageText(id, top)
   }
 
   /** An element that is not in the page but implied by the standard; it has no attributes. */
@@ -54,6 +53,7 @@ export class OpenElements extends RuleMatcher {
   /** An element without content. */
   protected leaf(id: number): void {
     this.match(id, this.top)
+    if (this.pageText !== null) this.startInPageText(id, 0)
     this.closeCaptures(this.top)
   }
 
@@ -78,16 +78,35 @@ export class OpenElements extends RuleMatcher {
       if ((flags & FORMATTING) !== 0 && !forgets) this.unsure = true
       if ((flags & MODE) !== 0) resets = true
     }
+    if (this.pageText !== null) this.endInPageText(newTop)
     this.top = newTop
-    if (this.captures > 0) this.closeCaptures(newTop)
+    if (this.listeners > 0) this.closeCaptures(newTop)
     if (resets) this.resetMode()
   }
 
   protected popForeign(): void {
     if (this.ids[this.top] === T.a) this.openA--
+    if (this.pageText !== null) this.endInPageText(this.top - 1)
     this.top--
-    if (this.captures > 0) this.closeCaptures(this.top)
+    if (this.listeners > 0) this.closeCaptures(this.top)
     if (this.top < this.foreignFrom) this.foreignFrom = 0
+  }
+
+  /** An element was opened, at this depth if it can have contents. What is hidden separates nothing. */
+  private startInPageText(id: number, depth: number): void {
+    if (this.hiddenFrom > 0) return
+    const flags = flagsOf(id)
+    if ((flags & SEPARATES) !== 0) this.pageText?.separate()
+    if ((flags & HIDDEN) !== 0) this.hiddenFrom = depth
+  }
+
+  /** The elements above `newTop` are closed next. */
+  private endInPageText(newTop: number): void {
+    const visible = this.hiddenFrom > 0 ? this.hiddenFrom - 1 : this.top
+    for (let i = visible; i > newTop; i--) {
+      if ((flagsOf(this.ids[i] as number) & SEPARATES) !== 0) this.pageText?.separate()
+    }
+    if (newTop < this.hiddenFrom) this.hiddenFrom = 0
   }
 
   protected resetMode(): void {

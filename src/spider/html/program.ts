@@ -10,13 +10,17 @@ export interface Rule {
   readonly first: boolean
   /** Leave out elements whose `rel` says nofollow. */
   readonly skipNofollow: boolean
-  /** Leave out elements of svg and math. The scanner leaves pages where it matters to the tree. */
+  /** Leave out elements of svg and math. */
   readonly htmlOnly?: boolean
 }
 
-/** `attribute`: elements without it do not count. `html`: the inner HTML, which needs the tree. */
+/**
+ * `attribute`: elements without it do not count. `html`: the inner HTML, which needs the tree. `page-text`: see page-text.ts; for the body only, once
+ * per program.
+ */
 type Pick =
   | { readonly kind: 'text' }
+  | { readonly kind: 'page-text'; readonly limit: number }
   | { readonly kind: 'html' }
   | { readonly kind: 'attribute'; readonly name: string }
 
@@ -59,6 +63,9 @@ interface ProgramRule {
   readonly slot: number
   readonly first: boolean
   readonly skipNofollow: boolean
+  readonly htmlOnly: boolean
+  /** Characters of the text of the page; 0: this rule picks something else. */
+  readonly pageText: number
 }
 
 /** Slots of the attributes the scanner itself needs. */
@@ -131,7 +138,9 @@ function link(group: readonly (readonly [number, Rule])[]): Program {
   for (const [index, rule] of group) {
     const row = ruleRows.length
     const slot = rule.pick.kind === 'attribute' ? idOf(attributeNames, rule.pick.name) : 0
-    ruleRows.push({ index, slot, first: rule.first, skipNofollow: rule.skipNofollow })
+    const pageText = rule.pick.kind === 'page-text' ? rule.pick.limit : 0
+    const { first, skipNofollow, htmlOnly = false } = rule
+    ruleRows.push({ index, slot, first, skipNofollow, htmlOnly, pageText })
     for (const chain of rule.selector.chains ?? []) {
       let needs = 0
       for (const [position, compound] of chain.entries()) {

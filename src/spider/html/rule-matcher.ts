@@ -1,6 +1,7 @@
 import { decodeHTML } from 'entities/lib/decode.js'
 import * as characters from './characters.js'
 import { MAX_TEXT, tooComplex } from './limits.js'
+import { PageText } from './page-text.js'
 import type { Program, Step } from './program.js'
 import * as program from './program.js'
 import { TagReader } from './tag-reader.js'
@@ -21,6 +22,8 @@ export class RuleMatcher extends TagReader {
   protected readonly matched = new Int32Array(MAX_DEPTH)
   protected readonly ancestors = new Int32Array(MAX_DEPTH)
   protected classBits = -1
+  /** Index of the innermost svg or math root; everything above it is foreign too. 0: none. */
+  protected foreignFrom = 0
   private readonly emitted: Int32Array
   private matchNumber = 0
   protected headTextWanted = false
@@ -32,8 +35,15 @@ export class RuleMatcher extends TagReader {
   private readonly captureSlots: number[] = []
   private readonly captureDepths: number[] = []
   private readonly captureTexts: string[] = []
-  protected captures = 0
+  private captures = 0
   private textLength = 0
+  /** How many want the text that comes next: the open captures, and the text of the page. */
+  protected listeners = 0
+
+  /** The text of the page, from the body until it is full; and the depth from which on a reader does not see the text, 0: nothing hides it. */
+  protected pageText: PageText | null = null
+  private pageTextRule = 0
+  protected hiddenFrom = 0
 
   constructor(program: Program) {
     super(program)
@@ -44,6 +54,9 @@ export class RuleMatcher extends TagReader {
     this.out = out
     this.captures = 0
     this.textLength = 0
+    this.listeners = 0
+    this.pageText = null
+    this.hiddenFrom = 0
     this.matchNumber = 0
     this.headTextWanted = false
     this.skipNewline = false
@@ -143,13 +156,21 @@ export class RuleMatcher extends TagReader {
     const found = this.out[rule.index] as string[]
     if (rule.first && found.length > 0) return
     if (rule.slot !== 0 && !this.has(rule.slot)) return
+    if (rule.htmlOnly && this.foreignFrom > 0) return
     if (rule.skipNofollow && this.has(REL_SLOT) && saysNofollow(this.value(REL_SLOT))) return
     this.emitted[ruleIndex] = this.matchNumber
     if (rule.slot !== 0) {
       found.push(this.value(rule.slot))
       return
     }
+    if (rule.pageText > 0) {
+      this.pageText = new PageText(rule.pageText)
+      this.pageTextRule = rule.index
+      this.listeners++
+      return
+    }
     if (id === T.html || id === T.head) this.headTextWanted = true
+    this.listeners++
     const capture = this.captures++
     this.captureRules[capture] = rule.index
     this.captureSlots[capture] = found.push('') - 1
@@ -166,11 +187,22 @@ export class RuleMatcher extends TagReader {
     this.textLength += text.length * this.captures
     if (this.textLength > MAX_TEXT) throw tooComplex(`produces more than ${MAX_TEXT} characters of text`)
     for (let i = 0; i < this.captures; i++) this.captureTexts[i] += text
+    if (this.pageText === null || this.hiddenFrom > 0) return
+    this.pageText.add(text)
+    if (this.pageText.isFull) this.endPageText()
+  }
+
+  protected endPageText(): void {
+    if (this.pageText === null) return
+    this.out[this.pageTextRule] = [String(this.pageText)]
+    this.pageText = null
+    this.listeners--
   }
 
   protected closeCaptures(newTop: number): void {
     while (this.captures > 0 && (this.captureDepths[this.captures - 1] as number) > newTop) {
       const last = --this.captures
+      this.listeners--
       const found = this.out[this.captureRules[last] as number] as string[]
       found[this.captureSlots[last] as number] = this.captureTexts[last] as string
     }

@@ -71,6 +71,7 @@ export class Scanner extends EndTags {
     if (end > textStart) this.text(textStart, end)
     if (this.mode < Mode.body) this.ensureBody()
     this.closeCaptures(0)
+    this.endPageText()
     return !this.unsure
   }
 
@@ -158,18 +159,18 @@ export class Scanner extends EndTags {
     else if (mode === Mode.table || mode === Mode.tableBody || mode === Mode.row || mode === Mode.columnGroup) {
       // Anything but white space would be moved in front of the table.
       if (this.spaceEnd(from, to) < to) this.unsure = true
-      else if (this.captures > 0) this.collect(from, to, true)
-    } else if (this.captures > 0) this.collect(from, to, true)
+      else if (this.listeners > 0) this.collect(from, to, true)
+    } else if (this.listeners > 0) this.collect(from, to, true)
   }
 
   private textBeforeBody(from: number, to: number): void {
     const rest = this.spaceEnd(from, to)
-    if (rest > from && this.mode >= Mode.inHead && this.captures > 0) this.collect(from, rest, true)
+    if (rest > from && this.mode >= Mode.inHead && this.listeners > 0) this.collect(from, rest, true)
     if (rest === to) return
     // A character reference may be encoded white space.
     if ((this.units[rest] as number) === AMPERSAND) this.unsure = true
     this.ensureBody()
-    if (this.captures > 0) this.collect(rest, to, true)
+    if (this.listeners > 0) this.collect(rest, to, true)
   }
 
   private spaceEnd(from: number, to: number): number {
@@ -195,7 +196,7 @@ export class Scanner extends EndTags {
     }
     const to = close < 0 ? html.length : close
     if (raw === Raw.script && this.hidesScriptEnd(from, to)) this.unsure = true
-    if (this.captures > 0 && to > from) this.collect(from, to, raw === Raw.withEntities)
+    if (this.listeners > 0 && to > from) this.collect(from, to, raw === Raw.withEntities)
     this.skipNewline = false
     this.popTo(this.top - 1, true)
     return tagEnd
@@ -252,13 +253,13 @@ export class Scanner extends EndTags {
   }
 
   private skipRawText(id: number, raw: number, from: number): number {
-    const captures = this.captures
-    this.captures = 0
+    const { listeners } = this
+    this.listeners = 0
     if (this.top + 1 >= MAX_DEPTH) this.unsure = true
     this.top++
     this.ids[this.top] = id
     const at = this.rawText(id, raw, from)
-    this.captures = captures
+    this.listeners = listeners
     return at
   }
 }

@@ -52,6 +52,10 @@ export const FORMATTING = 16
 export const MODE = 32
 /** Ends foreign content when it starts inside svg or math. */
 export const BREAKS_OUT = 64
+/** Its text is apart from what comes before and after it: page-text.ts. */
+export const SEPARATES = 128
+/** A reader does not see its contents. */
+export const HIDDEN = 256
 
 const KINDS: readonly (readonly [number, string])[] = [
   [
@@ -110,6 +114,11 @@ const FLAG_NAMES: readonly (readonly [number, string])[] = [
     BREAKS_OUT,
     'b big blockquote body br center code dd div dl dt em embed font h1 h2 h3 h4 h5 h6 head hr i img li listing menu meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var',
   ],
+  [
+    SEPARATES,
+    'address article aside blockquote body br button caption center dd details dialog dir div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr legend li listing main menu nav ol optgroup option p pre search section select summary table td textarea th tr ul xmp',
+  ],
+  [HIDDEN, 'iframe noembed noframes noscript script style template title'],
 ]
 
 /** Index is the tag's id; id 0 is no tag. */
@@ -126,7 +135,7 @@ export function tagId(name: string): number {
 const KINDS_BY_ID = new Uint8Array(KNOWN)
 for (const [kind, names] of KINDS) for (const name of names.split(' ')) KINDS_BY_ID[tagId(name)] = kind
 
-const FLAGS = new Uint8Array(KNOWN)
+const FLAGS = new Uint16Array(KNOWN)
 for (const [flag, names] of FLAG_NAMES)
   for (const name of names.split(' ')) FLAGS[tagId(name)] = (FLAGS[tagId(name)] ?? 0) | flag
 

@@ -2,6 +2,7 @@ import type { AnyNode, Document, Element } from 'domhandler'
 import { isHtmlElement } from './base-url.js'
 import { cssSelect } from './css-select.js'
 import { MAX_TEXT, tooComplex } from './limits.js'
+import { textOfTree } from './page-text.js'
 import { innerHtml } from './parse-html.js'
 import { type Rule, saysNofollow } from './program.js'
 import { badSelector } from './selector.js'
@@ -39,6 +40,7 @@ export function pickedValue(rule: Rule, element: Element, budget: TextBudget): s
   const { pick } = rule
   if (pick.kind === 'attribute') return element.attribs[pick.name]
   if (pick.kind === 'html') return innerHtml(element)
+  if (pick.kind === 'page-text') return textOfTree(element, pick.limit)
   const text = textOf(element)
   budget.textLength += text.length
   if (budget.textLength > MAX_TEXT) throw tooComplex(`produces more than ${MAX_TEXT} characters of text`)

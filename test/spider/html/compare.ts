@@ -65,10 +65,24 @@ export const SELECTORS: readonly string[] = [
   'object *',
   'textarea',
   'caption, col',
+  'page-text 5000',
 ]
 
 /** A program that asks for so little that the scanner skips most attributes. */
-export const FEW_SELECTORS: readonly string[] = ['a[href]@href', 'h1', '.x', '.x.y', '.x .y', 'td > .y', 'title', 'li']
+export const FEW_SELECTORS: readonly string[] = [
+  'a[href]@href',
+  'h1',
+  '.x',
+  '.x.y',
+  '.x .y',
+  'td > .y',
+  'title',
+  'li',
+  'page-text 10',
+]
+
+/** What `shoal crawl` asks for: nothing else listens to the text. */
+export const PAGE_TEXT: readonly string[] = ['page-text 5000', 'a[href]@href']
 
 export interface Comparison {
   /** What the scanner found per selector, or null when it was not sure. */
@@ -91,7 +105,13 @@ export function compareFor(selectors: readonly string[]): Comparison {
   }
 }
 
+/** A selector; or `page-text 5000`, the text of the page up to so many characters. */
 export function textRule(source: string, { first }: { first: boolean }): Rule {
+  const limit = /^page-text (\d+)$/.exec(source)?.[1]
+  if (limit !== undefined) {
+    const pick: Rule['pick'] = { kind: 'page-text', limit: Number(limit) }
+    return { selector: parseSelector('body'), pick, first, skipNofollow: false }
+  }
   const selector = parseSelector(source)
   const pick: Rule['pick'] =
     selector.attribute === null ? { kind: 'text' } : { kind: 'attribute', name: selector.attribute }

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { ShoalError } from '../../../src/errors.js'
 import { compileExtractor } from '../../../src/spider/html/extract.js'
 import { runs } from '../../support/longer.js'
-import { compareFor, FEW_SELECTORS, SELECTORS, textRule } from './compare.js'
+import { compareFor, FEW_SELECTORS, PAGE_TEXT, SELECTORS, textRule } from './compare.js'
 import { asPage, soup, tameSoup, wellFormed } from './generate.js'
 
 const NASTY_BUT_CERTAIN = [
@@ -91,6 +91,7 @@ const NEEDS_TREE = [
 describe.each([
   ['many rules', SELECTORS],
   ['few rules', FEW_SELECTORS],
+  ['the text of the page', PAGE_TEXT],
 ])('the scanner with %s', (_, selectors) => {
   const { scanned, onTree } = compareFor(selectors)
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { parseHtml } from '../../../../src/spider/html/parse-html.js'
-import { compareFor, FEW_SELECTORS, SELECTORS } from '../compare.js'
+import { compareFor, FEW_SELECTORS, PAGE_TEXT, SELECTORS } from '../compare.js'
 import { dumpTree, normalized } from './dump-tree.js'
 import { EXPLAINED } from './explained.js'
 import { readTreeTests } from './read-tests.js'
@@ -17,7 +17,7 @@ it('builds the trees of the HTML standard', () => {
   expect(passed / TESTS.length).toBeGreaterThanOrEqual(0.99)
 })
 
-it.each([SELECTORS, FEW_SELECTORS])('never contradicts the tree while scanning', (...selectors) => {
+it.each([SELECTORS, FEW_SELECTORS, PAGE_TEXT])('never contradicts the tree while scanning', (...selectors) => {
   const { scanned, onTree } = compareFor(selectors)
   let sure = 0
   for (const { html } of TESTS) {
