@@ -14,6 +14,7 @@ import {
 } from '../observe/snapshots/snapshot.js'
 import { readTrouble } from '../observe/trouble.js'
 import { ALL_SITES } from '../quality/field-row.js'
+import { neverMatched } from '../quality/never-matched.js'
 import { summarise } from '../quality/summary.js'
 import type { CrawlNote } from '../store/record-store.js'
 import { describeFiltered } from '../url/filter-reasons.js'
@@ -211,13 +212,16 @@ function summed(workers: readonly WorkerSnapshot[], now: number): Overview['work
 /** Fill rates of the crawl's last day, over all sites. */
 async function fillRates(
   { backends, clock }: ApiParts,
-  { spider, finishedAt }: CrawlInfo,
+  { id, spider, finishedAt }: CrawlInfo,
 ): Promise<Map<string, KindView['fields']>> {
   const rows = []
   const since = (finishedAt ?? clock.now()) - FIELD_HOURS_MS
   for await (const row of backends.store.fields.scan({ spider, site: ALL_SITES, since })) rows.push(row)
+  const never = neverMatched(await backends.store.matches.of(id)).flatMap(({ part, of, name }) =>
+    part === 'field' ? [{ spider, kind: of, field: name }] : [],
+  )
   return new Map(
-    summarise(rows, []).map(({ kind, fields }) => [
+    summarise(rows, [], never).map(({ kind, fields }) => [
       kind,
       fields
         .map(({ field, share }) => ({ field, filled: share }))

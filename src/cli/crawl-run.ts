@@ -16,6 +16,8 @@ const PLAIN_EVERY_MS = 5_000
 
 export interface FinishedRun {
   readonly start: RunStart | null
+  /** Where the spider came from. */
+  readonly source: RunOptions['source']
   readonly summary: RunSummary
   readonly exitCode: number
 }
@@ -70,7 +72,7 @@ export async function runWithProgress(
       },
     })
     const ended = summary.pages === 0 ? EXIT.nothingFetched.code : EXIT.ok.code
-    return { start, summary, exitCode: summary.interrupted ? signals.exitCode() : ended }
+    return { start, source, summary, exitCode: summary.interrupted ? signals.exitCode() : ended }
   }).finally(() => live?.stop())
 }
 

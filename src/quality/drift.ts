@@ -149,6 +149,8 @@ export interface DriftAlert {
   /** The same for as long as it lasts. */
   readonly episode: string
   readonly spider: string
+  /** It fell from what it was, or it was never filled at all. */
+  readonly change: 'fell' | 'never'
   /** For a person, on one line. */
   readonly message: string
   /** For a program. */
@@ -164,6 +166,7 @@ export function driftAlert(drift: Drift): DriftAlert {
     severity: 'warn',
     episode: JSON.stringify([spider, kind, site, field]),
     spider,
+    change: 'fell',
     message: `${kind}.${field} is filled on ${percent(now)} % of the records${where}, was ${percent(before)} %`,
     fields: {
       kind,

@@ -28,8 +28,15 @@ export interface FieldSummary {
 
 const NO_TYPES: TypeCounts = { text: 0, number: 0, boolean: 0, list: 0, object: 0 }
 
-/** `rows` of the hours in question, in any order; a field that drifts is there even if none of them has it. */
-export function summarise(rows: Iterable<FieldRow>, drifts: readonly Drift[]): KindSummary[] {
+/** A declared field that no record of a crawl has. */
+type NeverFilled = Pick<Drift, 'spider' | 'kind' | 'field'>
+
+/** `rows` of the hours in question, in any order; a field that drifts or was never filled is there even if none of them has it. */
+export function summarise(
+  rows: Iterable<FieldRow>,
+  drifts: readonly Drift[],
+  never: readonly NeverFilled[] = [],
+): KindSummary[] {
   const kinds = new Map<string, { spider: string; kind: string; fields: Map<string, FieldRow> }>()
   for (const row of rows) {
     const { spider, kind, site, field } = row
@@ -44,7 +51,8 @@ export function summarise(rows: Iterable<FieldRow>, drifts: readonly Drift[]): K
     const whole = fields.get(WHOLE_RECORD)
     const records = (whole?.filled ?? 0) + (whole?.failed ?? 0)
     const ours = drifts.filter((drift) => drift.spider === spider && drift.kind === kind)
-    const names = new Set([...fields.keys(), ...ours.map(({ field }) => field)])
+    const unfilled = never.filter((one) => one.spider === spider && one.kind === kind)
+    const names = new Set([...fields.keys(), ...[...ours, ...unfilled].map(({ field }) => field)])
     names.delete(WHOLE_RECORD)
     return {
       ...{ spider, kind, records, rejected: whole?.failed ?? 0 },

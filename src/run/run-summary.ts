@@ -2,6 +2,7 @@ import type { CrawlId, CrawlInfo, CrawlState, CrawlStats, HostInfo } from '../fr
 import { readWaits } from '../observe/snapshots/snapshot.js'
 import type { Waits } from '../observe/snapshots/waits.js'
 import type { DriftAlert } from '../quality/drift.js'
+import { type NeverMatched, neverMatched } from '../quality/never-matched.js'
 import type { Spider } from '../spider/spider.js'
 import type { KindCount } from '../store/record-store.js'
 import type { VisitCounts } from '../store/visits.js'
@@ -61,6 +62,8 @@ export interface RunSummary {
   readonly visits: VisitCounts | null
   /** Fields that used to be filled and no longer are. */
   readonly drift: readonly DriftAlert[]
+  /** Rules and fields of the spider that found nothing on any page of the crawl. */
+  readonly neverMatched: readonly Omit<NeverMatched, 'crawl'>[]
 }
 
 interface FreshRecords {
@@ -86,7 +89,7 @@ export async function runProgress(
 export async function runSummary(
   backends: Backends,
   stats: CrawlStats,
-  spider: Pick<Spider, 'records'>,
+  spider: Pick<Spider, 'records' | 'routes'>,
   run: Pick<RunSummary, 'seconds' | 'interrupted' | 'drained' | 'workers' | 'drift'> & { readonly before: CrawlStats },
 ): Promise<RunSummary> {
   const { id: crawl, state, endedBy, done, failed, dead, retried, skipped } = stats
@@ -103,8 +106,18 @@ export async function runSummary(
     drained: run.drained && state !== 'finished',
     workers: run.workers,
     visits: await backends.store.visits.counts(crawl),
-    drift: run.drift,
+    drift: run.drift.filter(({ change }) => change === 'fell'),
+    neverMatched: await neverMatchedOf(backends, crawl, spider),
   }
+}
+
+async function neverMatchedOf(
+  { store }: Backends,
+  crawl: CrawlId,
+  { routes }: Pick<Spider, 'routes'>,
+): Promise<Omit<NeverMatched, 'crawl'>[]> {
+  const declared = [...routes.values()].map((route) => route.declared)
+  return neverMatched(await store.matches.of(crawl), declared).map(({ crawl: _, ...row }) => row)
 }
 
 function recordTotals(kinds: readonly KindCount[]): Pick<RunSummary, 'records' | 'rejected'> {

@@ -99,6 +99,7 @@ export async function tryPage(spider: Spider, url: string, browser: string | nul
       fields: { note() {} },
       meter: createMeter(1, clock),
       slots: { answered() {} },
+      matches: { note() {} },
       clock,
       random: systemRandom,
       log: silentLog,

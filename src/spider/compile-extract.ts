@@ -37,7 +37,7 @@ export function compileExtract(name: string, route: CheckedRoute): HandlerPlan['
     let found: Found | null = null
     if (collected !== null && (rules.length > 0 || each === null)) {
       found = harvester.run(page)
-      collectLinks(rules, found, page, collected)
+      if (rules.length > 0) collected.linksByRule = collectLinks(rules, found, page, collected.links)
     }
     if (each !== null) return each(page)
     if (record === undefined) return NO_RECORDS
@@ -70,15 +70,20 @@ export function compileFollow(path: string, rule: DeclaredFollow): FollowRule {
   }
 }
 
-function collectLinks(rules: readonly FollowRule[], found: Found, page: Page, collected: FoundLink[]): void {
+function collectLinks(rules: readonly FollowRule[], found: Found, page: Page, collected: FoundLink[]): number[] {
   // Parsing costs more than finding, so links stay unparsed if the page's own URL is their base.
   const base = found.base === null ? null : resolveBase(found.base, page.url)
+  const linksByRule: number[] = []
   for (let index = 0; index < rules.length; index++) {
     const rule = rules[index] as FollowRule
+    const before = collected.length
+    linksByRule.push(0)
     if (found.nofollow && !rule.nofollow) continue
     collectOf(rule, found.links[index] as readonly string[], page.url, base, collected)
+    linksByRule[index] = collected.length - before
   }
-  if (rules.length > 0 && !found.nofollow) collectRefreshes(found, page, base, collected)
+  if (!found.nofollow) collectRefreshes(found, page, base, collected)
+  return linksByRule
 }
 
 /** The links of one rule. `base`: that of the page's base element; null: it has none, and links resolve against `pageUrl`. */

@@ -10,6 +10,7 @@ import { groupKey } from '../url/pace-key.js'
 import { homepage, version } from '../version.js'
 import { admitRules } from './admit-rules.js'
 import { compileExtract } from './compile-extract.js'
+import { declaredRoute } from './declared-route.js'
 import { SPIDER_TAG, type SpiderDefinition, type TaggedDefinition } from './definition.js'
 import {
   type CheckedAdaptive,
@@ -108,6 +109,7 @@ export function resolveSpider(definition: SpiderDefinition, hash: string): Spide
         pages: plan.pages !== null,
         handler: plan.handler !== null,
       },
+      declared: declaredRoute(name, route, kinds),
       data: plan.data,
       harvest: (page, ruleLinks) => runHandler(plan, page, ruleLinks),
     })

@@ -26,7 +26,7 @@ export interface HandlerPlan {
    * Link rules and the fields of each record in one pass over the page, or only the fields (`links` null); null if the route has neither. Without
    * `each` there is one record.
    */
-  readonly extract: ((page: Page, links: FoundLink[] | null) => readonly Readonly<Record<string, Json>>[]) | null
+  readonly extract: ((page: Page, links: CollectedLinks | null) => readonly Readonly<Record<string, Json>>[]) | null
   /** Follow the other pages of a list; null: no. */
   readonly pages: { readonly max: number; readonly route: string } | null
   /** Of the records that are built from the fields; their keys are in the field `key`, see keyOf(). */
@@ -40,10 +40,15 @@ export type UserHandler = (
   out: Out<Readonly<Record<string, unknown>>, RecordDefinitions>,
 ) => void | Promise<void>
 
-interface Basket {
+/** What the follow rules of a route add to. */
+export interface CollectedLinks {
+  readonly links: FoundLink[]
+  linksByRule?: readonly number[] | undefined
+}
+
+interface Basket extends CollectedLinks {
   readonly records: HarvestedRecord[]
   readonly rejected: RejectedHarvest[]
-  readonly links: FoundLink[]
 }
 
 /** A record on its way through steps and schema. */
@@ -68,10 +73,10 @@ export function runHandler(plan: HandlerPlan, page: Page, ruleLinks = true): May
 }
 
 function gather(plan: HandlerPlan, page: Page, ruleLinks: boolean): Maybe<Harvest> {
-  const basket: Basket = { records: [], rejected: [], links: [] }
+  const basket: Basket = { records: [], rejected: [], links: [], linksByRule: undefined }
   const found: Draft[] = []
   if (plan.extract !== null) {
-    const records = plan.extract(page, ruleLinks ? basket.links : null)
+    const records = plan.extract(page, ruleLinks ? basket : null)
     for (let index = 0; index < records.length && plan.record !== null; index++) {
       const fields = records[index] as Readonly<Record<string, Json>>
       const key = keyOf(plan.record, fields, page, index)

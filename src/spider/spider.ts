@@ -5,6 +5,7 @@ import type { NamedCount } from '../frontier/counts.js'
 import type { Budget, Limits, Seen } from '../frontier/frontier.js'
 import type { MergeRules } from '../merge/merge-records.js'
 import type { Outlet } from '../outlets/outlet.js'
+import type { DeclaredRoute } from '../quality/match-tally.js'
 import type { AdmitRules, LinkOptions } from '../url/admit.js'
 import type { HostKey, Json } from '../url/link.js'
 import type { BanCheck, SessionDefinition } from './definition.js'
@@ -137,6 +138,8 @@ export interface Route {
   readonly givesRecords: boolean
   /** Its rules as they were written, for reports about a page. */
   readonly rules: DeclaredRules
+  /** Its follow rules and fields, for counting what they find. */
+  readonly declared: DeclaredRoute
   /** Validates the data of a link that enters the route; null if anything is allowed. */
   readonly data: StandardSchemaV1 | null
   /**
@@ -200,6 +203,8 @@ export interface Harvest {
   readonly logs?: readonly string[]
   /** What `page.count` counted; left out with `logs`. */
   readonly counts?: readonly NamedCount[]
+  /** How many of them each follow rule found; left out where no rules ran. */
+  readonly linksByRule?: readonly number[] | undefined
 }
 
 export interface HarvestedRecord {

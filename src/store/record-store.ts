@@ -8,6 +8,7 @@ import type { FieldStats } from './field-stats.js'
 import type { RecordHistory } from './history.js'
 import type { KeptPages } from './kept-pages.js'
 import type { KindViews } from './kind-views.js'
+import type { MatchStats } from './match-stats.js'
 import type { Outlets } from './outlets.js'
 import type { RecordLookup } from './record-lookup.js'
 import type { RecordSearch } from './record-search.js'
@@ -41,6 +42,7 @@ export interface RecordStore {
   readonly history: RecordHistory
   readonly entities: Entities
   readonly fields: FieldStats
+  readonly matches: MatchStats
   readonly blobs: BlobIndex
   readonly audit: AuditLog
   /** Null: this store has no SQL. */
@@ -102,7 +104,7 @@ export interface Crawls {
    * for each that did not.
    */
   knownPages(crawl: CrawlId, succeeded: boolean): AsyncIterable<KnownPage>
-  /** Deletes the crawl's fetch log, note, seed cursors and visit counts. Records stay: they belong to the spider. */
+  /** Deletes the crawl's fetch log, note, seed cursors, visit counts and match counts. Records stay: they belong to the spider. */
   remove(crawl: CrawlId): Promise<void>
 }
 

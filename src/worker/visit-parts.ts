@@ -12,6 +12,7 @@ import type { ProxyId } from '../proxy/proxy.js'
 import type { ProxyAllocator } from '../proxy/proxy-allocator.js'
 import type { ProxyVerdict } from '../proxy/proxy-ledger.js'
 import type { FieldTally } from '../quality/field-tally.js'
+import type { MatchTally } from '../quality/match-tally.js'
 import type { ProxyNeed, Spider } from '../spider/spider.js'
 import type { BlobStore } from '../store/blob-store.js'
 import type { Admitter } from '../url/admit.js'
@@ -47,6 +48,8 @@ export interface VisitParts {
   readonly known: KnownLinks
   /** Counts which fields the records fill. */
   readonly fields: Pick<FieldTally, 'note'>
+  /** Counts what the rules and fields of the routes find. */
+  readonly matches: Pick<MatchTally, 'note'>
   readonly meter: Meter
   readonly slots: Pick<WorkerSlots, 'answered'>
   /** Null or left out: visits are not traced. */

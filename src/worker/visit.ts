@@ -69,6 +69,7 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
     if (known !== null && isSameBody(known, body, response))
       return unchangedPage(known, 'sameBody', response, fetching, current, parts)
     const harvest = wanted.harvest ?? (await harvestTimed(current, parts, route, response))
+    parts.matches.note(lease.crawl, route.declared, harvest, lease.link.url)
     // Fields are missing even from the rendered page: the screenshot shows why.
     const row = harvest.rejected.length > 0 ? await withScreenshot(fetching.row, screenshot, parts) : fetching.row
     const found = { links: harvest.links, base: response.url }

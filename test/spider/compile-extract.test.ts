@@ -44,7 +44,7 @@ describe('follow rules', () => {
     ]) {
       const all = harvest(route, html)
       expect(all.links.length).toBeGreaterThan(0)
-      expect(harvest(route, html, false)).toEqual({ ...all, links: [] })
+      expect(harvest(route, html, false)).toEqual({ ...all, links: [], linksByRule: undefined })
       expect([...all.records, ...all.rejected]).toHaveLength(1)
     }
   })

@@ -47,8 +47,8 @@ describe('fields and follow rules', () => {
   const fromFields = (fields: Record<string, string | number | null>, key: string | null = 'title') =>
     plan({
       record: { kind: 'book', key, each: false },
-      extract: (_page, links) => {
-        links?.push({ href: '/next' })
+      extract: (_page, collected) => {
+        collected?.links.push({ href: '/next' })
         return [fields]
       },
     })

@@ -5,6 +5,7 @@ import { migrateStore } from '../../src/store/sqlite/schema.js'
 import { entitiesContract } from '../contract/entities-contract.js'
 import { fieldStatsContract } from '../contract/field-stats-contract.js'
 import { historyContract } from '../contract/history-contract.js'
+import { matchStatsContract } from '../contract/match-stats-contract.js'
 import { sqliteStoreOn } from '../support/sqlite-store.js'
 
 const STORES: Record<string, () => Promise<RecordStore>> = {
@@ -20,4 +21,5 @@ for (const [name, open] of Object.entries(STORES)) {
   fieldStatsContract(name, open)
   historyContract(name, open)
   entitiesContract(name, open)
+  matchStatsContract(name, open)
 }

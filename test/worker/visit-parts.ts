@@ -122,6 +122,7 @@ export function visitParts({
     robots: createRobotsCache({ clock, productToken: 'Shoal', notes: null, holder: 'w' }),
     known: new KnownLinks(),
     fields: { note() {} },
+    matches: { note() {} },
     meter: createMeter(1, clock),
     slots: { answered() {} },
     clock,

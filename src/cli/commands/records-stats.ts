@@ -1,8 +1,10 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { driftsIn, share } from '../../quality/drift.js'
 import { type FieldRow, HOUR_MS } from '../../quality/field-row.js'
+import { type NeverMatched, neverMatched, neverText } from '../../quality/never-matched.js'
 import { type FieldSummary, type KindSummary, summarise } from '../../quality/summary.js'
 import type { FieldQuery, FieldStats } from '../../store/field-stats.js'
+import type { RecordStore } from '../../store/record-store.js'
 import { parseDuration } from '../../units.js'
 import { guide } from '../help.js'
 import type { Output } from '../output.js'
@@ -41,13 +43,23 @@ export function recordsStatsCommand(records: Command): void {
             since: since - (since % HOUR_MS),
             sketches: true,
           })
-          const kinds = summarise(inWindow, drifts)
-          if (json) return output.jsonLines(kinds.map((one) => ({ ...one, window })))
-          if (kinds.length === 0) return output.note(nothing(newest, window, clock.now()))
+          const never = await neverMatchedOf(store, of)
+          const kinds = summarise(inWindow, drifts, never.flatMap(asField))
+          const ofKind = (one: KindSummary) => never.filter((row) => isAbout(row, one))
+          if (json)
+            return output.jsonLines(kinds.map((one) => ({ ...one, neverMatched: ofKind(one).map(asJson), window })))
+          if (kinds.length === 0) output.note(nothing(newest, window, clock.now()))
           kinds.forEach((one, index) => {
             if (index > 0) output.print()
             show(output, one, window)
+            showNeverMatched(
+              output,
+              ofKind(one).filter(({ part }) => part === 'field'),
+            )
           })
+          const rules = never.filter(({ part }) => part === 'rule')
+          if (kinds.length > 0 && rules.length > 0) output.print()
+          showNeverMatched(output, rules)
         })
       }),
     )
@@ -59,6 +71,44 @@ export function recordsStatsCommand(records: Command): void {
     ],
     exitCodes: ['notFound'],
   })
+}
+
+/** Rules and fields that found nothing in the newest crawl of each spider. */
+async function neverMatchedOf(
+  { crawls, matches }: Pick<RecordStore, 'crawls' | 'matches'>,
+  { spider, kind }: { readonly spider?: string; readonly kind?: string },
+): Promise<SpiderNeverMatched[]> {
+  const newest = new Map((await crawls.notes()).map((note) => [note.spider, note.crawl]))
+  const found: SpiderNeverMatched[] = []
+  for (const [name, crawl] of newest) {
+    if (spider !== undefined && name !== spider) continue
+    for (const row of neverMatched(await matches.of(crawl))) found.push({ ...row, spider: name })
+  }
+  return found.filter(({ part, of }) => kind === undefined || (part === 'field' && of === kind))
+}
+
+type SpiderNeverMatched = NeverMatched & { readonly spider: string }
+
+function asField({ spider, part, of, name }: SpiderNeverMatched): { spider: string; kind: string; field: string }[] {
+  return part === 'field' ? [{ spider, kind: of, field: name }] : []
+}
+
+/** A rule is about all records of its spider: without links there are none. */
+function isAbout({ spider, part, of }: SpiderNeverMatched, about: KindSummary): boolean {
+  return spider === about.spider && (part === 'rule' || of === about.kind)
+}
+
+function asJson({ spider: _, ...row }: SpiderNeverMatched): NeverMatched {
+  return row
+}
+
+function showNeverMatched({ style, print }: Output, never: readonly SpiderNeverMatched[]): void {
+  for (const row of never) {
+    const what = row.part === 'field' ? `${row.name}: filled on 0 % of the records` : neverText(row, count)
+    const where = row.part === 'field' && row.selector !== '' ? `, selector \`${row.selector}\`` : ''
+    const example = row.example === '' ? '' : `, for example ${row.example}`
+    print(`${style.red('never')} ${clean(`${what}${where}${example}`)}`)
+  }
 }
 
 function lengthOfTime(text: string): number {

@@ -1,9 +1,10 @@
+import { relative } from 'node:path'
 import type { FinishedRun } from '../crawl-run.js'
 import { programName, type Session, shellWord } from '../session.js'
 import { printNextSteps, printSummary, type SummaryDetails, summaryDetails } from './summary-view.js'
 
 /** The end of a run: one JSON line, or a summary with the next steps. */
-export async function reportRun(session: Session, { start, summary }: FinishedRun): Promise<void> {
+export async function reportRun(session: Session, { start, source, summary }: FinishedRun): Promise<void> {
   const { output, sameDatabase } = session
   if (session.json) return output.json(summaryJson(summary))
   const details = await detailsOf(session, summary.crawl, start?.spider ?? null)
@@ -17,6 +18,12 @@ export async function reportRun(session: Session, { start, summary }: FinishedRu
     steps.push([`${shoal} dead list --crawl ${summary.crawl}${sameDatabase}`, 'see what failed, and why'])
   if (details !== null && summary.rejected > 0)
     steps.push([`${shoal} records rejected${sameDatabase}`, 'list records that do not match their schema'])
+  const unmatched = summary.neverMatched.find(({ example }) => example !== '')
+  if (source.kind === 'file' && unmatched !== undefined)
+    steps.push([
+      `${shoal} try ${shellWord(relative('.', source.path))} ${shellWord(unmatched.example)}`,
+      'see what each selector finds on a page',
+    ])
   if (details !== null && summary.drift.length > 0)
     steps.push([
       `${shoal} records stats ${shellWord(start?.spider ?? '')}${sameDatabase}`,

@@ -1,10 +1,12 @@
 import type { ErrorCode } from '../../errors.js'
 import type { Frontier } from '../../frontier/frontier.js'
+import { neverText } from '../../quality/never-matched.js'
 import type { RunSummary } from '../../run/run-summary.js'
 import type { KindCount, Records } from '../../store/record-store.js'
 import type { Output } from '../output.js'
 import { clean } from '../terminal/clean.js'
 import { count, duration, plural, rate, setDuration } from '../terminal/format.js'
+import type { Style } from '../terminal/style.js'
 import { filteredLines } from './filtered-view.js'
 import { visitLines } from './visits-view.js'
 
@@ -93,6 +95,7 @@ export function printSummary(output: Output, summary: RunSummary, details: Summa
   for (const line of freshLines(summary.fresh)) print(line)
   if (summary.rejected > 0) print(`  ${figure(summary.rejected)}  ${style.yellow('rejected')}${fieldsText(details)}`)
   for (const { message } of summary.drift) print(`             ${style.red('drift')} ${clean(message)}`)
+  for (const line of neverMatchedLines(summary, style)) print(line)
   for (const line of filteredLines(summary, style, REASONS_SHOWN)) print(line)
   if (summary.skipped > 0) print(`  ${figure(summary.skipped)}  skipped${listText(details?.skipped ?? [])}`)
   if (summary.dead > 0) {
@@ -102,6 +105,16 @@ export function printSummary(output: Output, summary: RunSummary, details: Summa
     for (const { code, why, sample } of details?.dead.slice(0, ERRORS_EXPLAINED) ?? [])
       print(style.dim(`             ${code}${why === '' ? '' : `: ${clean(why)}`}, for example ${clean(sample)}`))
   }
+}
+
+/** So many rules and fields that found nothing are named; `--json` has all of them. */
+const NEVER_SHOWN = 5
+
+export function neverMatchedLines({ neverMatched }: Pick<RunSummary, 'neverMatched'>, style: Style): string[] {
+  const shown = neverMatched.slice(0, NEVER_SHOWN).map((row) => neverText(row, count))
+  const more = neverMatched.length - shown.length
+  const lines = shown.map((text) => `             ${style.red('never')} ${clean(text)}`)
+  return more > 0 ? [...lines, style.dim(`             and ${count(more)} more`)] : lines
 }
 
 /** How the workers of this run shared the pages; null when there was only one. */

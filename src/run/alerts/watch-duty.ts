@@ -80,7 +80,7 @@ async function watchOn(backends: Backends, parts: OwnParts): Promise<number> {
   const delivery = alertDelivery({ ...parts, clock: backends.queueClock, channels, onDelivered: watch.delivered })
   const names = [LOG, ...channels.map(({ name }) => name)]
   const over = new AbortController()
-  const drifts = checkForDrift(watch, parts.drifts ?? driftChecks(backends.store.fields, log), parts, over.signal)
+  const drifts = checkForDrift(watch, parts.drifts ?? driftChecks(backends.store, log), parts, over.signal)
 
   /** False: another process is the watcher now. Starts and ends are in the shared notes before they are delivered: twice rather than never. */
   const round = async (): Promise<boolean> => {

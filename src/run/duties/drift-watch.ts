@@ -3,14 +3,21 @@ import type { Log } from '../../log.js'
 import type { DriftAlert } from '../../quality/drift.js'
 import { driftAlert, driftsIn } from '../../quality/drift.js'
 import { HOUR_MS } from '../../quality/field-row.js'
-import type { FieldStats } from '../../store/field-stats.js'
+import { type NeverMatched, neverMatched, neverMatchedAlerts } from '../../quality/never-matched.js'
+import type { RecordStore } from '../../store/record-store.js'
 
 /** Drift compares whole hours, so there is no hurry. */
 const CHECK_MS = 60_000
 
-/** Logs fields that are no longer filled: once per episode, so again only if the field was fine in between. The signal ends a check early. */
+/** Where the statistics of a crawl are. */
+export type Statistics = Pick<RecordStore, 'fields' | 'matches' | 'crawls'>
+
+/**
+ * Logs fields that are no longer filled, and rules and fields of the newest crawl that never found anything: once per episode, so again only if
+ * it was fine in between. The signal ends a check early.
+ */
 export function driftWatch(
-  stats: FieldStats,
+  stats: Statistics,
   spiders: readonly string[],
   log: Log,
 ): (signal?: AbortSignal) => Promise<DriftAlert[]> {
@@ -18,8 +25,9 @@ export function driftWatch(
   return async (signal) => {
     const alerts: DriftAlert[] = []
     for (const spider of spiders) {
-      const rows = until(stats.scan({ spider }), signal)
-      alerts.push(...(await driftsIn(rows)).map(driftAlert))
+      const drifts = await driftsIn(until(stats.fields.scan({ spider }), signal))
+      const never = await neverOfNewest(stats, spider)
+      alerts.push(...drifts.map(driftAlert), ...neverMatchedAlerts(spider, never, drifts))
     }
     for (const { name, episode, spider, message, fields } of alerts) {
       if (!reported.has(episode)) log.warn(name, { spider, ...fields, message })
@@ -32,13 +40,18 @@ export function driftWatch(
 /** The same for a changing set of spiders: each has its own watch. */
 export type DriftChecks = (spider: string, signal?: AbortSignal) => Promise<DriftAlert[]>
 
-export function driftChecks(stats: FieldStats, log: Log): DriftChecks {
+export function driftChecks(stats: Statistics, log: Log): DriftChecks {
   const watches = new Map<string, ReturnType<typeof driftWatch>>()
   return (spider, signal) => {
     const watch = watches.get(spider) ?? driftWatch(stats, [spider], log)
     watches.set(spider, watch)
     return watch(signal)
   }
+}
+
+async function neverOfNewest({ crawls, matches }: Statistics, spider: string): Promise<NeverMatched[]> {
+  const newest = (await crawls.notes()).filter((note) => note.spider === spider).at(-1)
+  return newest === undefined ? [] : neverMatched(await matches.of(newest.crawl))
 }
 
 async function* until<Row>(rows: AsyncIterable<Row>, signal?: AbortSignal): AsyncGenerator<Row> {

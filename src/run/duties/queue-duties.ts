@@ -59,7 +59,7 @@ export function startQueueDuties(
       await clock.sleep(CHECK_MS, signal)
     }
   }
-  const drifts = driftChecks(backends.store.fields, log)
+  const drifts = driftChecks(backends.store, log)
   const { alerts = NO_CHANNELS } = parts
   const tasks = [
     keepChecking(),

@@ -259,7 +259,11 @@ function fileSpider(
     routes: new Map([
       [
         ROUTE,
-        { ...route, name: ROUTE, limits: null, proxy: need, render: null, givesRecords: false, data: null, harvest },
+        {
+          ...route,
+          ...{ name: ROUTE, limits: null, proxy: need, render: null, givesRecords: false, data: null, harvest },
+          declared: { name: ROUTE, rules: [], each: '', fields: new Map() },
+        },
       ],
     ]),
     records: new Map(),

@@ -13,6 +13,7 @@ import { createMeter } from '../../observe/vitals/meter.js'
 import type { Vitals } from '../../observe/vitals/vitals.js'
 import { createProxyAllocator } from '../../proxy/proxy-allocator.js'
 import { FieldTally } from '../../quality/field-tally.js'
+import { MatchTally } from '../../quality/match-tally.js'
 import { rendersPages, type Spider } from '../../spider/spider.js'
 import { version } from '../../version.js'
 import { BackendWatch } from '../../while-away.js'
@@ -25,7 +26,7 @@ import { WorkerSlots } from '../../worker/worker-slots.js'
 import { openCache } from '../open-cache.js'
 import { isServed, type PoolsAtHand } from '../pools-at-hand.js'
 import { partsOfCrawls } from './crawl-parts.js'
-import { flushFields } from './flush-fields.js'
+import { flushed, flushTallies } from './flush-tallies.js'
 import { watchMemory } from './memory-use.js'
 import { spiderProxies } from './spider-proxies.js'
 import { reportVitals } from './worker-vitals.js'
@@ -92,6 +93,7 @@ export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void 
     : http
   const allocator = createProxyAllocator({ ledger: backends.proxies, clock, random, worker: id })
   const fields = new FieldTally()
+  const matches = new MatchTally()
   const slots = new WorkerSlots({
     ...{ most: concurrency, mostCommitting: MOST_COMMITTING, clock, loop: eventLoop, ...watchMemory(clock) },
     onChange({ slots: now, because }) {
@@ -115,7 +117,7 @@ export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void 
   })
   const cache = parts.cache ? openCache(parts.cache, clock, log) : null
   const shared = {
-    ...{ worker: id, frontier, outbox, fetcher, cache, fields, meter, slots },
+    ...{ worker: id, frontier, outbox, fetcher, cache, fields, matches, meter, slots },
     ...{ tracing, strays, clock, random, log },
   }
   const worker = new CrawlWorker({
@@ -131,7 +133,7 @@ export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void 
     partsOf: partsOfCrawls(spiders, backends, (spider) => spiderProxies(spider, allocator, pools), shared),
   })
   const kept = keepLeases(backends, worker, spiders, { id, lostAfterMs: parts.lostAfterMs ?? LOST_AFTER_MS, clock })
-  const flushing = flushFields(fields, store.fields, clock)
+  const flushing = flushTallies([flushed(fields, store.fields), flushed(matches, store.matches)], clock)
   const reporting = reportVitals(id, worker, clock, parts.onVitals ?? (() => {}))
   const ended = kept.ready
     .then(() => worker.run())
@@ -141,13 +143,13 @@ export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void 
       await flushing.stop()
       await allocator.close()
       await fetcher.close()
-      if (tracing !== null) await flushed(tracing, clock)
+      if (tracing !== null) await sentTraces(tracing, clock)
     })
   return { stop: (graceMs) => worker.stop(graceMs), wake: () => worker.wake(), ended }
 }
 
 /** The trace collector may be down: a worker that ends does not wait long for it. */
-function flushed(tracing: Tracing, clock: Clock): Promise<void> {
+function sentTraces(tracing: Tracing, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
     const forget = clock.after(FLUSH_MS, resolve)
     void tracing

@@ -1,7 +1,6 @@
 import type { CrawlNote, Crawls, Generations, KnownPage } from '../record-store.js'
 import type { MemoryChanges } from './memory-changes.js'
 import type { MemoryTables } from './memory-tables.js'
-import type { MemoryVisits } from './memory-visits.js'
 
 export class MemoryGenerations implements Generations {
   readonly #generations = new Map<string, number>()
@@ -28,17 +27,22 @@ export class MemoryGenerations implements Generations {
   }
 }
 
+/** Counts that are kept per crawl. */
+interface CountsOfCrawls {
+  forget(crawl: string): void
+}
+
 export class MemoryCrawls implements Crawls {
   readonly #tables: MemoryTables
   readonly #changes: MemoryChanges
-  readonly #visits: MemoryVisits
+  readonly #counts: readonly CountsOfCrawls[]
   readonly #notes = new Map<string, CrawlNote>()
   readonly #cursors = new Map<string, Map<string, number>>()
 
-  constructor(tables: MemoryTables, changes: MemoryChanges, visits: MemoryVisits) {
+  constructor(tables: MemoryTables, changes: MemoryChanges, counts: readonly CountsOfCrawls[]) {
     this.#tables = tables
     this.#changes = changes
-    this.#visits = visits
+    this.#counts = counts
   }
 
   async note(note: CrawlNote): Promise<void> {
@@ -71,6 +75,6 @@ export class MemoryCrawls implements Crawls {
     this.#notes.delete(crawl)
     this.#cursors.delete(crawl)
     this.#changes.forget(crawl)
-    this.#visits.forget(crawl)
+    for (const counts of this.#counts) counts.forget(crawl)
   }
 }

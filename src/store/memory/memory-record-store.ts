@@ -6,6 +6,7 @@ import { MemoryChanges } from './memory-changes.js'
 import { MemoryCrawls, MemoryGenerations } from './memory-crawls.js'
 import { MemoryFetches, MemoryKeptPages } from './memory-fetches.js'
 import { MemoryFieldStats } from './memory-field-stats.js'
+import { MemoryMatchStats } from './memory-match-stats.js'
 import { MemoryOutlets } from './memory-outlets.js'
 import { memoryEntities, memoryHistory, memoryLookup, memorySearch } from './memory-queries.js'
 import { MemoryRecords } from './memory-records.js'
@@ -16,13 +17,14 @@ import { MemoryVisits } from './memory-visits.js'
 export function memoryRecordStore(clock: Clock = systemClock): RecordStore {
   const tables = new MemoryTables()
   const visits = new MemoryVisits()
+  const matches = new MemoryMatchStats()
   const changes = new MemoryChanges(tables)
   return {
     records: new MemoryRecords(tables, visits),
     fetches: new MemoryFetches(tables),
     pages: new MemoryKeptPages(tables),
     visits,
-    crawls: new MemoryCrawls(tables, changes, visits),
+    crawls: new MemoryCrawls(tables, changes, [visits, matches]),
     generations: new MemoryGenerations(),
     changes,
     outlets: new MemoryOutlets(clock, changes),
@@ -31,6 +33,7 @@ export function memoryRecordStore(clock: Clock = systemClock): RecordStore {
     history: memoryHistory(tables),
     entities: memoryEntities(tables),
     fields: new MemoryFieldStats(),
+    matches,
     blobs: new MemoryBlobIndex(),
     audit: new MemoryAudit(),
     views: null,

@@ -4,7 +4,6 @@ import type { Link } from '../../url/link.js'
 import type { CrawlNote, Crawls, KnownPage } from '../record-store.js'
 import type { Pg, SqlStatement } from './pg.js'
 import { millis } from './read-statements.js'
-import type { PostgresVisits } from './visits.js'
 
 const NOTE = {
   name: 'note-crawl',
@@ -43,13 +42,18 @@ export const REMOVE_FETCHES: SqlStatement = {
 const BEFORE_ALL = -62_000_000_000_000
 const crawlState = z.enum(['open', 'ended', 'lost'])
 
+/** Counts that are kept per crawl. */
+interface CountsOfCrawls {
+  forget(crawl: CrawlId): Promise<void>
+}
+
 export class PostgresCrawls implements Crawls {
   readonly #pg: Pg
-  readonly #visits: PostgresVisits
+  readonly #counts: readonly CountsOfCrawls[]
 
-  constructor(pg: Pg, visits: PostgresVisits) {
+  constructor(pg: Pg, counts: readonly CountsOfCrawls[]) {
     this.#pg = pg
-    this.#visits = visits
+    this.#counts = counts
   }
 
   async note(note: CrawlNote): Promise<void> {
@@ -104,6 +108,6 @@ export class PostgresCrawls implements Crawls {
     }
     await this.#pg.query({ name: 'remove-note', text: 'DELETE FROM shoal.crawl_notes WHERE crawl = $1' }, [crawl])
     await this.#pg.query({ name: 'remove-cursors', text: 'DELETE FROM shoal.seed_cursors WHERE crawl = $1' }, [crawl])
-    await this.#visits.forget(crawl)
+    for (const counts of this.#counts) await counts.forget(crawl)
   }
 }

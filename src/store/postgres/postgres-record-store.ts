@@ -10,6 +10,7 @@ import { PostgresGenerations } from './generations.js'
 import { PostgresHistory } from './history.js'
 import { PostgresKeptPages } from './kept-pages.js'
 import { PostgresKindViews } from './kind-views.js'
+import { PostgresMatchStats } from './match-stats.js'
 import { PostgresOutlets } from './outlets.js'
 import type { Pg } from './pg.js'
 import { PostgresRecordLookup } from './record-lookup.js'
@@ -20,13 +21,14 @@ import { PostgresVisits } from './visits.js'
 export function postgresRecordStore(pg: Pg): RecordStore {
   const records = new PostgresRecords(pg)
   const visits = new PostgresVisits(pg)
+  const matches = new PostgresMatchStats(pg)
   const changes = new PostgresChanges(pg)
   return {
     records,
     fetches: new PostgresFetches(pg),
     pages: new PostgresKeptPages(pg),
     visits,
-    crawls: new PostgresCrawls(pg, visits),
+    crawls: new PostgresCrawls(pg, [visits, matches]),
     generations: new PostgresGenerations(pg),
     changes,
     outlets: new PostgresOutlets(pg, changes),
@@ -35,6 +37,7 @@ export function postgresRecordStore(pg: Pg): RecordStore {
     history: new PostgresHistory(pg, records),
     entities: new PostgresEntities(pg),
     fields: new PostgresFieldStats(pg),
+    matches,
     blobs: new PostgresBlobs(pg),
     audit: new PostgresAudit(pg),
     views: new PostgresKindViews(pg),

@@ -5,21 +5,25 @@ import type { CrawlNote, Crawls } from '../record-store.js'
 import { rowReader } from '../row-reader.js'
 import type { SqliteChanges } from './changes.js'
 import type { KnownPagePart, SqliteFetches } from './fetches.js'
-import type { SqliteVisits } from './visits.js'
 
 /** Fetch rows read in one call: other writers wait a few milliseconds. */
 const FETCHES_AT_ONCE = 5000
+
+/** Counts that are kept per crawl. */
+interface CountsOfCrawls {
+  forget(crawl: string): void
+}
 
 export class SqliteCrawls implements SqliteEngine {
   readonly reads: ReadonlySet<string> = new Set(['notes', 'seedCursor'])
   readonly #sql: ReturnType<typeof statements>
   readonly #changes: SqliteChanges
-  readonly #visits: SqliteVisits
+  readonly #counts: readonly CountsOfCrawls[]
 
-  constructor(db: SqliteDb, changes: SqliteChanges, visits: SqliteVisits) {
+  constructor(db: SqliteDb, changes: SqliteChanges, counts: readonly CountsOfCrawls[]) {
     this.#sql = statements(db)
     this.#changes = changes
-    this.#visits = visits
+    this.#counts = counts
   }
 
   note({ crawl, spider, queue, queueIdentity, state, spec, openedAt }: CrawlNote): void {
@@ -46,7 +50,7 @@ export class SqliteCrawls implements SqliteEngine {
   forget(crawl: string): void {
     this.#sql.removeNote.run(crawl)
     this.#sql.removeCursors.run(crawl)
-    this.#visits.forget(crawl)
+    for (const counts of this.#counts) counts.forget(crawl)
   }
 }
 

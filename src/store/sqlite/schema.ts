@@ -130,6 +130,13 @@ const MIGRATIONS = [
     result TEXT NOT NULL
   );
   `,
+  `
+  CREATE TABLE match_stats (
+    crawl TEXT NOT NULL, part TEXT NOT NULL, part_of TEXT NOT NULL, name TEXT NOT NULL, selector TEXT NOT NULL,
+    seen INTEGER NOT NULL, matched INTEGER NOT NULL, example TEXT NOT NULL,
+    PRIMARY KEY (crawl, part, part_of, name, selector)
+  ) WITHOUT ROWID;
+  `,
 ]
 
 export function migrateStore(db: SqliteDb): void {

@@ -11,6 +11,7 @@ import { generationsOver } from './generations.js'
 import { historyOver } from './history.js'
 import { keptPagesOver } from './kept-pages.js'
 import { viewsOver } from './kind-views.js'
+import { matchesOver } from './match-stats.js'
 import { outletsOver } from './outlets.js'
 import { lookupOver } from './record-lookup.js'
 import { searchOver } from './record-search.js'
@@ -40,6 +41,7 @@ export function sqliteRecordStore(on: StoreCall, close: () => Promise<void>): Re
     history: historyOver(on('history'), records),
     entities: entitiesOver(on('entities')),
     fields: fieldsOver(on('fields')),
+    matches: matchesOver(on('matches')),
     blobs: blobsOver(on('blobs')),
     audit: auditOver(on('audit')),
     views: viewsOver(on('views')),

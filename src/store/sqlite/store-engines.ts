@@ -10,6 +10,7 @@ import { SqliteGenerations } from './generations.js'
 import { SqliteHistory } from './history.js'
 import { SqliteKeptPages } from './kept-pages.js'
 import { SqliteKindViews } from './kind-views.js'
+import { SqliteMatchStats } from './match-stats.js'
 import { SqliteOutlets } from './outlets.js'
 import { SqliteRecordLookup } from './record-lookup.js'
 import { SqliteRecordSearch } from './record-search.js'
@@ -25,11 +26,12 @@ export function storeEngines(db: SqliteDb) {
   const fetches = new SqliteFetches(db)
   const history = new SqliteHistory(db)
   const visits = new SqliteVisits(db)
+  const matches = new SqliteMatchStats(db)
   return {
-    ...{ changes, fetches, history, visits },
+    ...{ changes, fetches, history, visits, matches },
     writer: new SqliteWriter(db, { fetches, visits, changes, history }),
     records: new SqliteRecords(db),
-    crawls: new SqliteCrawls(db, changes, visits),
+    crawls: new SqliteCrawls(db, changes, [visits, matches]),
     generations: new SqliteGenerations(db),
     pages: new SqliteKeptPages(db),
     outlets: new SqliteOutlets(db, changes),

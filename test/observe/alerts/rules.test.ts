@@ -289,6 +289,7 @@ describe('field_drift', () => {
   const drifting = judge('field_drift')
   const drift: DriftAlert = {
     ...{ name: 'records.drift', severity: 'warn', episode: 'e', spider: 'books', message: 'm' },
+    change: 'fell',
     fields: { kind: 'book', field: 'price' },
   }
 

@@ -194,9 +194,9 @@ describe('the base of a page', () => {
     expect(one.$('a').prop('href')).toBe(link)
     expect(one.pagination.next).toBe(new URL('?page=2', base ?? one.url).href)
     const route = { follow: [{ links: 'a[href]', nofollow: false, allow: [], deny: [] }], record: undefined }
-    const collected: FoundLink[] = []
-    compileExtract('r', route as unknown as CheckedRoute)?.(one, collected)
-    expect(new URL(String(collected[0]?.href), one.url).href).toBe(link)
+    const links: FoundLink[] = []
+    compileExtract('r', route as unknown as CheckedRoute)?.(one, { links })
+    expect(new URL(String(links[0]?.href), one.url).href).toBe(link)
   })
 })
 

@@ -4,6 +4,7 @@ import { distinctValues } from '../../../src/quality/sketch.js'
 import { entitiesContract } from '../../contract/entities-contract.js'
 import { fieldStatsContract } from '../../contract/field-stats-contract.js'
 import { historyContract } from '../../contract/history-contract.js'
+import { matchStatsContract } from '../../contract/match-stats-contract.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.js'
 import { emptyPostgresStore } from './opened.js'
 
@@ -13,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.end())
 
-for (const contract of [fieldStatsContract, historyContract, entitiesContract])
+for (const contract of [fieldStatsContract, historyContract, entitiesContract, matchStatsContract])
   contract('postgres', () => emptyPostgresStore(server.address()))
 
 it('postgres: counts of workers that flush at the same time add up', async () => {

@@ -6,7 +6,7 @@ import { silentLog } from '../../../src/log.js'
 import { type FieldRow, HOUR_MS } from '../../../src/quality/field-row.js'
 import { FieldTally } from '../../../src/quality/field-tally.js'
 import { driftWatch, pauseAfterCheck, unlessAway } from '../../../src/run/duties/drift-watch.js'
-import { flushFields } from '../../../src/run/workers/flush-fields.js'
+import { flushed, flushTallies } from '../../../src/run/workers/flush-tallies.js'
 import { memoryRecordStore } from '../../../src/store/memory/memory-record-store.js'
 import type { RecordStore } from '../../../src/store/record-store.js'
 
@@ -27,7 +27,7 @@ describe('the counts of a worker', () => {
     const clock = new ManualClock()
     const store = memoryRecordStore()
     const tally = new FieldTally()
-    const flushing = flushFields(tally, store.fields, clock)
+    const flushing = flushTallies([flushed(tally, store.fields)], clock)
     noted(tally, { a: 1 })
     clock.advance(4_000)
     await turn()
@@ -57,7 +57,7 @@ describe('the counts of a worker', () => {
       },
     }
     const tally = new FieldTally()
-    const flushing = flushFields(tally, sometimes, clock)
+    const flushing = flushTallies([flushed(tally, sometimes)], clock)
     for (let i = 0; i < 3; i++) {
       noted(tally, { a: i })
       clock.advance(5_000)
@@ -74,7 +74,7 @@ describe('the watch over drift', () => {
     const store = memoryRecordStore()
     const told: unknown[] = []
     const log: Log = { ...silentLog, warn: (event, fields) => void told.push([event, fields?.field, fields?.spider]) }
-    const look = driftWatch(store.fields, ['shop', 'other'], log)
+    const look = driftWatch(store, ['shop', 'other'], log)
     const hour = async (number: number, data: object) => {
       const tally = new FieldTally()
       for (let i = 0; i < 100; i++) noted(tally, data, number * HOUR_MS)
@@ -107,7 +107,11 @@ describe('the watch over drift', () => {
       }
     }
     const end = new AbortController()
-    const look = driftWatch({ add: store.fields.add.bind(store.fields), scan: endless }, ['shop'], silentLog)
+    const look = driftWatch(
+      { ...store, fields: { add: store.fields.add.bind(store.fields), scan: endless } },
+      ['shop'],
+      silentLog,
+    )
     await expect(look(end.signal)).rejects.toMatchObject({ name: 'AbortError' })
     expect(read).toBe(10)
   })
