@@ -133,8 +133,8 @@ describe('what never matched', () => {
     [{ seen: 1 }, 'book.price (`.a`) is filled on 0 of 1 record'],
     [{ seen: 2 }, 'book.price (`.a`) is filled on 0 of 2 records'],
     [{ selector: '' }, 'book.price is filled on 0 of 5 records'],
-    [{ part: 'rule', of: 'list', seen: 1 }, 'route list: `.a` matched on 0 of 1 page'],
-    [{ part: 'rule', of: 'list', seen: 12 }, 'route list: `.a` matched on 0 of 12 pages'],
+    [{ part: 'rule', of: 'list', name: '', seen: 1 }, 'route list: `.a` matched on 0 of 1 page'],
+    [{ part: 'rule', of: 'list', name: '', seen: 12 }, 'route list: `.a` matched on 0 of 12 pages'],
   ] as const)('reads well: %j', (fields, text) => {
     expect(neverMatched([row(fields)]).map((one) => neverText(one))).toEqual([text])
   })
