@@ -31,7 +31,8 @@ export function spiderError(code: ErrorCode, thrown: unknown, text = namedText(t
   const known = isShoalError(thrown) ? thrown.place : null
   if (known !== null) return new ShoalError(code, text, { ...cause, place: known })
   const place = placeOf(thrown)
-  return new ShoalError(code, place === null ? text : `${place}: ${text}`, { ...cause, place })
+  const message = asWritten(text)
+  return new ShoalError(code, place === null ? message : `${place}: ${message}`, { ...cause, place })
 }
 
 /** Whether a file is part of the user's own code. */
@@ -50,14 +51,29 @@ export function firstOwn(frames: string): Place | null {
   return null
 }
 
+/** A call of an imported function is `(0 , _prices.priceOf)(…)` in compiled code, and so it is in the message of an error. */
+export function asWritten(text: string): string {
+  return text.replace(IMPORTED, (_all, module: string, name: string) => (name === 'default' ? module : name))
+}
+
+const IMPORTED = /\(0 ?, ?_(\w{1,100})\.(\w{1,100})\)/g
+
 /**
  * Relative to the working folder. From anywhere else the file and its folder are enough to find it: the message is stored, and the folders of this machine
  * are nobody else's business.
  */
 export function shortPath(file: string, folder: string | null): string {
+  return inside(file, folder) ?? [basename(dirname(file)), basename(file)].filter(Boolean).join('/')
+}
+
+/** The path from the working folder; null: the file is somewhere else. */
+export function insideWorkingFolder(file: string): string | null {
+  return inside(file, workingFolder())
+}
+
+function inside(file: string, folder: string | null): string | null {
   const path = folder === null ? '' : relative(folder, file)
-  const isInside = path !== '' && !isAbsolute(path) && path.split(sep, 1)[0] !== '..'
-  return isInside ? path : [basename(dirname(file)), basename(file)].filter(Boolean).join('/')
+  return path === '' || isAbsolute(path) || path.split(sep, 1)[0] === '..' ? null : path
 }
 
 /** Null: it was deleted. */

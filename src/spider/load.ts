@@ -3,11 +3,10 @@ import { createRequire } from 'node:module'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createJiti, type JitiOptions } from 'jiti'
-import { isOwnFile } from '../error-place.js'
 import { ShoalError } from '../errors.js'
-import { keepSourceMap, originalPlace } from '../source-maps.js'
-import { placeIn, placeText } from '../stack-place.js'
-import { stackOf, textOf } from '../thrown.js'
+import { keepSourceMap } from '../source-maps.js'
+import { loadFailure } from './load-failure.js'
+import { projectPathsOf } from './project-paths.js'
 import { hashOf, isTagged, resolveSpider } from './resolve.js'
 import type { Spider } from './spider.js'
 
@@ -58,9 +57,12 @@ export async function evaluateFile(
 ): Promise<unknown> {
   Error.stackTraceLimit = Math.max(STACK_FRAMES, Error.stackTraceLimit)
   const require = createRequire(file)
+  const project = projectPathsOf(file)
   const jiti = createJiti(file, {
     interopDefault: false,
     fsCache: false,
+    // One file for all: jiti would look for one above each module, also inside packages, whose own is often not complete.
+    tsconfigPaths: project?.fault === null ? project.file : false,
     transform: compilerFor(file),
     // Modules already in memory: this very copy of Shoal, wherever the file is, and never a copy through Babel.
     virtualModules: {
@@ -81,7 +83,8 @@ export async function evaluateFile(
         ? ((exported as { default?: unknown }).default ?? exported)
         : exported
   } catch (error) {
-    throw new ShoalError('spider_syntax', loadFailure(error, file, path), { cause: error })
+    const { message, hint } = loadFailure(error, file, path, project)
+    throw new ShoalError('spider_syntax', message, { cause: error, ...(hint !== undefined && { hint }) })
   }
 }
 
@@ -112,19 +115,4 @@ function compilerFor(file: string): NonNullable<JitiOptions['transform']> {
       keepSourceMap(module.filename, code, WRAPPER.length + (module.async ? 'async '.length : 0))
     return { code }
   }
-}
-
-/** One line: file:line:column and what is wrong. The file may be one that the spider imports. */
-function loadFailure(error: unknown, file: string, path: string): string {
-  const [what = '', ...rest] = `${textOf(error)}\n${stackOf(error)}`.split('\n')
-  const message = what.replace(/^(ParseError|SyntaxError): /, '').trim()
-  for (const line of rest) {
-    const found = placeIn(line)
-    if (found === null || !isOwnFile(found.file)) continue
-    const place = line.startsWith('    at ') ? originalPlace(found) : found
-    return place.file === file
-      ? `${placeText({ ...place, file: path })}: ${message}`
-      : `${path}: ${placeText(place)}: ${message}`
-  }
-  return `${path}: ${message}`
 }

@@ -130,7 +130,7 @@ describe('a spider file that cannot be used gets one line', () => {
       'a module that is not there',
       'import.ts',
       `import x from 'not-there'\nexport default x`,
-      /^spider_syntax FILE.*: Cannot find (module|package) 'not-there'/,
+      /^spider_syntax FILE:1:15: cannot find the package 'not-there' from \//,
     ],
     ['no default export', 'none.ts', `export const spider = 1`, /^spider_invalid FILE: has no default export/],
     [
@@ -164,5 +164,198 @@ describe('a spider file that cannot be used gets one line', () => {
   it('no file', async () => {
     expect(await refusal(join(folder, 'nowhere.ts'))).toBe('spider_missing FILE: there is no such file')
     expect(await refusal(folder)).toBe('spider_missing FILE: is a folder, not a file')
+  })
+})
+
+describe('an import that leads nowhere', () => {
+  const using = (line: string) => `import { defineSpider } from 'shoal'\n${line}\nvoid x\nexport default ${body}`
+
+  /** Writes the files into one folder, loads the first, and answers the failure with that folder left out. */
+  async function failure(files: Readonly<Record<string, string>>): Promise<{ line: string; hint: string }> {
+    const [[name = '', text = ''] = [], ...others] = Object.entries(files)
+    const path = await file(name, text)
+    const project = path.slice(0, -name.length - 1)
+    for (const [other, content] of others) {
+      await mkdir(dirname(join(project, other)), { recursive: true })
+      await writeFile(join(project, other), content)
+    }
+    const [error] = await Promise.all([loadSpider(path).then(String, (thrown: unknown) => thrown)])
+    if (!(error instanceof ShoalError)) return { line: 'accepted', hint: '' }
+    return { line: error.message.replaceAll(`${project}/`, '').replaceAll(project, '.'), hint: error.hint }
+  }
+
+  it.each<[string, string, string, Readonly<Record<string, string>>?]>([
+    [
+      'a file',
+      `import { x } from './parse-price'`,
+      "spider.ts:2:19: cannot find './parse-price' (looked for parse-price, .ts, .js, .mjs …, parse-price/index.ts)",
+    ],
+    [
+      'a file with a similar name',
+      `import { x } from './lib/prise'`,
+      "spider.ts:2:19: cannot find './lib/prise' (looked for lib/prise, .ts, .js, .mjs …, lib/prise/index.ts), did you mean './lib/price'?",
+      { 'lib/price.ts': '' },
+    ],
+    [
+      'an import of several lines',
+      `import {\n  x,\n} from "./prices.js"`,
+      "spider.ts:4:8: cannot find './prices.js' (looked for prices.js and prices.ts)",
+    ],
+    [
+      'a folder that is not there',
+      `const x = require('../shared/x')`,
+      "spider.ts:2:19: cannot find '../shared/x' (there is no folder",
+    ],
+    [
+      'a folder without an index',
+      `import { x } from './lib'`,
+      "spider.ts:2:19: cannot find './lib' (lib is a folder without an index.ts or index.js)",
+      { 'lib/price.ts': '' },
+    ],
+    ['a dynamic import', `const x = await import('./x')`, "spider.ts:2:24: cannot find './x' (looked for x, .ts"],
+    [
+      'in a file that the spider imports',
+      `import { x } from './lib/price'`,
+      "spider.ts: lib/price.ts:3:19: cannot find './money' (looked for lib/money, .ts",
+      { 'lib/price.ts': `\n\nimport { y } from './money'\nexport const x = y` },
+    ],
+    ['a package', `import x from 'lodash'`, "spider.ts:2:15: cannot find the package 'lodash' from ."],
+    ['a package with a scope', `import x from '@acme/a/b'`, "spider.ts:2:15: cannot find the package '@acme/a' from ."],
+    [
+      'something that a package needs',
+      `import x from 'half'`,
+      "the package 'half' cannot find 'other-half'",
+      { 'node_modules/half/index.js': `require('other-half')`, 'node_modules/half/package.json': `{"name":"half"}` },
+    ],
+    ['a part of Shoal', `import x from 'shoal/nothing'`, "spider.ts:2:15: Shoal has no module 'shoal/nothing'"],
+    ['a module of Node', `import x from 'node:nothing'`, "spider.ts:2:15: Node has no module 'node:nothing'"],
+    [
+      'a URL',
+      `import x from 'https://x.example/a.js'`,
+      "spider.ts:2:15: cannot import the URL 'https://x.example/a.js'",
+    ],
+    [
+      'an export that is not there',
+      `import { x as y } from './price'; const x = y()`,
+      'spider.ts:2:46: x is not a function',
+      { 'price.ts': 'export const price = 1' },
+    ],
+    [
+      'an alias without a tsconfig.json',
+      `import { x } from '@/x'`,
+      "spider.ts:2:19: cannot find '@/x': there is no tsconfig.json with paths above the spider",
+    ],
+    [
+      'an alias that no path matches',
+      `import { x } from '@/x'`,
+      "spider.ts:2:19: cannot find '@/x': tsconfig.json has paths for ~/*, lib, and none matches",
+      { 'tsconfig.json': '{ "compilerOptions": { "paths": { "~/*": ["./src/*"], "lib": ["./lib"] } } }' },
+    ],
+    [
+      'an alias that leads to no file',
+      `import { x } from 'shop/x'`,
+      "spider.ts:2:19: cannot find 'shop/x' (tsconfig.json leads to src/x, and there is no such file)",
+      { 'tsconfig.json': '{ "compilerOptions": { "paths": { "shop/*": ["./src/*"] } } }' },
+    ],
+    [
+      'an alias with a broken tsconfig.json',
+      `import { x } from '~/x'`,
+      "spider.ts:2:19: cannot find '~/x': tsconfig.json cannot be read: File './base.json' not found.",
+      { 'tsconfig.json': '{ "extends": "./base.json" }' },
+    ],
+    [
+      'a package, or an alias of a broken tsconfig.json',
+      `import { x } from 'shop/x'`,
+      "spider.ts:2:19: cannot find the package 'shop' from ., and tsconfig.json cannot be read: Non-relative paths are not allowed",
+      { 'tsconfig.json': '{ "compilerOptions": { "paths": { "shop/*": ["src/*"] } } }' },
+    ],
+    [
+      'a package, or a file by baseUrl',
+      `import { x } from 'lodash'`,
+      "spider.ts:2:19: cannot find the package 'lodash' from ., nor lodash (by tsconfig.json)",
+      { 'tsconfig.json': '{ "compilerOptions": { "baseUrl": "." } }' },
+    ],
+  ])('%s', async (_what, line, message, others = {}) => {
+    const failed = await failure({ 'spider.ts': using(line), ...others })
+    expect(failed.line).toContain(message)
+    expect(failed.line).not.toContain('\n')
+  })
+
+  it('of a package says how to install it', async () => {
+    expect((await failure({ 'spider.ts': using(`import x from 'lodash/get'`) })).hint).toBe(
+      'Install it: `npm install lodash`.',
+    )
+  })
+})
+
+describe('tsconfig.json', () => {
+  async function project(files: Readonly<Record<string, string>>): Promise<string> {
+    const folder = dirname(await file('README.md', ''))
+    for (const [name, content] of Object.entries(files)) {
+      await mkdir(dirname(join(folder, name)), { recursive: true })
+      await writeFile(join(folder, name), content)
+    }
+    return join(folder, 'spiders', 'books.ts')
+  }
+  const uses = (imports: string) =>
+    `import { defineSpider } from 'shoal'\n${imports}\nexport default ${body.replace("'x'", 'name')}`
+
+  it.each<[string, string, string]>([
+    ['paths', '{ "compilerOptions": { "paths": { "@/*": ["./src/*"] } } }', `import { name } from '@/name'`],
+    [
+      'paths with an ending',
+      '{ "compilerOptions": { "paths": { "@/*": ["./src/*"] } } }',
+      `import { name } from '@/name.js'`,
+    ],
+    [
+      'an exact path',
+      '{ "compilerOptions": { "paths": { "the-name": ["./src/name.ts"] } } }',
+      `import { name } from 'the-name'`,
+    ],
+    [
+      'the second of two paths',
+      '{ "compilerOptions": { "paths": { "~/*": ["./none/*", "./src/*"] } } }',
+      `const { name } = await import('~/name')`,
+    ],
+    ['baseUrl', '{ "compilerOptions": { "baseUrl": "./src" } }', `import { name } from 'name'`],
+    [
+      'paths under baseUrl',
+      '{ "compilerOptions": { "baseUrl": "src", "paths": { "#*": ["*"] } } }',
+      `import { name } from '#name'`,
+    ],
+    [
+      'extends, with comments',
+      '{ // the base\n "extends": "./base/tsconfig.json", }',
+      `import { name } from '@base/name'`,
+    ],
+  ])('%s work', async (_what, config, imports) => {
+    const path = await project({
+      'spiders/books.ts': uses(imports),
+      'src/name.ts': `export const name: string = 'by-path'`,
+      'base/tsconfig.json': '{ "compilerOptions": { "paths": { "@base/*": ["../src/*"] } } }',
+      'tsconfig.json': config,
+    })
+    expect((await loadSpider(path)).name).toBe('by-path')
+  })
+
+  it('applies to what the spider imports, too', async () => {
+    const path = await project({
+      'spiders/books.ts': uses(`import { name } from '../lib/a'`),
+      'lib/a.ts': `export { name } from '@/name'`,
+      'src/name.ts': `export const name: string = 'by-path'`,
+      'tsconfig.json': '{ "compilerOptions": { "paths": { "@/*": ["./src/*"] } } }',
+    })
+    expect((await loadSpider(path)).name).toBe('by-path')
+  })
+
+  it('that is broken does not matter to a spider without such imports, nor does that of a package', async () => {
+    const path = await project({
+      'spiders/books.ts': uses(`import { name } from 'named'`),
+      'tsconfig.json': '{ "extends": "./base.json" ',
+      'node_modules/named/index.js': `export const name = 'of-a-package'`,
+      'node_modules/named/package.json': '{ "name": "named" }',
+      'node_modules/named/tsconfig.json': '{ "extends": "@someone/tsconfig" }',
+    })
+    expect((await loadSpider(path)).name).toBe('of-a-package')
   })
 })
