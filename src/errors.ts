@@ -98,6 +98,12 @@ export const ERRORS = {
     meaning: 'An option of the spider is missing, wrong or unknown.',
     hint: 'Fix the option named in the message.',
   },
+  spider_args: {
+    next: 'stop',
+    exitCode: 'usage',
+    meaning: 'An argument of the spider is missing, wrong or unknown.',
+    hint: 'Pass arguments with -a <name>=<value>.',
+  },
   config_invalid: {
     next: 'stop',
     exitCode: 'spider',

@@ -46,6 +46,7 @@ export type {
   SpiderProxyDefinition,
   Step,
   StepRecord,
+  TaggedBuilder,
   TaggedDefinition,
   TrapsDefinition,
   WebhookOutletDefinition,

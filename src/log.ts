@@ -20,6 +20,7 @@ type LogEvent =
   | 'schedule.failed'
   | 'schedule.waiting'
   | 'spider.changed'
+  | 'spider.args_refused'
   | 'spider.unknown'
   | 'spider.uncaught'
   | SpiderEvent

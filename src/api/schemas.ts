@@ -44,6 +44,7 @@ const stats = z.strictObject({
   startedAt: moment.nullable(),
   finishedAt: moment.nullable(),
   seeding: z.boolean(),
+  args: z.record(text, json).exactOptional(),
   total: count,
   ...linkCounts,
   failed: count,

@@ -1,6 +1,8 @@
 import { EXIT } from '../errors.js'
+import type { CrawlInfo } from '../frontier/frontier.js'
 import type { RunOptions } from '../run/run-crawl.js'
 import type { RunProgress, RunStart, RunSummary } from '../run/run-summary.js'
+import { argumentsText } from '../spider/arguments.js'
 import { rememberSource } from './export/source-memory.js'
 import type { CrawlFlags, Session } from './session.js'
 import { withSignals } from './signals.js'
@@ -100,8 +102,22 @@ export function startLines(start: RunStart): string[] {
     )
   }
   const seeds = start.seeds.added > 0 ? `, ${plural(start.seeds.added, 'start URL')} added` : ''
-  lines.push(`${start.resumed ? 'resuming' : 'starting'} crawl ${start.crawl} of ${clean(start.spider)}${seeds}`)
+  const args = argumentsText(start.args)
+  const given = args === '' ? '' : ` with ${clean(args)}`
+  lines.push(
+    `${start.resumed ? 'resuming' : 'starting'} crawl ${start.crawl} of ${clean(start.spider)}${given}${seeds}`,
+  )
+  for (const other of start.others) lines.push(otherLine(other))
   if (start.spiderChanged)
     lines.push('the spider file has changed since the crawl started: pages from now on use the new version')
   return lines
+}
+
+/** It is not resumed by these arguments, but it is open, and workers serve every open crawl of their spider. */
+function otherLine({ id, state, args }: CrawlInfo): string {
+  const given = argumentsText(args)
+  const what = `crawl ${id}, ${given === '' ? 'without arguments' : `with ${clean(given)}`}, is unfinished too`
+  return state === 'paused'
+    ? `${what} (paused); the same arguments resume it`
+    : `${what}: its pages are also fetched; to prevent that, run: shoal pause ${id}`
 }

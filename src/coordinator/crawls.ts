@@ -2,6 +2,7 @@ import type { Clock, Random } from '../clock.js'
 import type { CrawlId, CrawlInfo, CrawlSpec, Limits } from '../frontier/frontier.js'
 import { overProxies } from '../frontier/over-proxies.js'
 import type { Claim, Notes } from '../notes/notes.js'
+import { argsOf, isCrawlOf } from '../spider/arguments.js'
 import type { Spider } from '../spider/spider.js'
 import { setCrawlState } from './file-crawl.js'
 import { lostError, type WatchedBackends, watchQueue } from './queue-watch.js'
@@ -16,6 +17,8 @@ export interface OpenedCrawl {
   readonly resumed: boolean
   /** The unfinished crawl that was cancelled to start over. */
   readonly setAside: CrawlInfo | null
+  /** Unfinished crawls of this spider with other arguments: they stay as they are, and each is resumed by its own arguments. */
+  readonly others: readonly CrawlInfo[]
   /** The spider file has changed since the crawl was started or last resumed. */
   readonly spiderChanged: boolean
 }
@@ -32,7 +35,7 @@ const OPENING_MS = 10_000
 const OPENING_LOOK_MS = 100
 
 /**
- * Resumes the unfinished crawl of this spider, or opens a new one. Fails with `crawl_lost` while one waits to be recovered. With shared notes only one process
+ * Resumes the unfinished crawl of this spider with these arguments, or opens a new one. Fails with `crawl_lost` while one waits to be recovered. With shared notes only one process
  * of the fleet does this at a time: two that start at once get the same crawl, even if both want a fresh one.
  */
 export async function openCrawl(
@@ -52,9 +55,8 @@ export async function openCrawl(
     claim = await notes.claim(key, holder, 0, OPENING_MS)
   }
   const last = noteIn(claim)
-  const openedMeanwhile = last !== null && last !== before
   try {
-    const opened = await openAlone(backends, spider, { ...options, fresh: options.fresh && !openedMeanwhile })
+    const opened = await openAlone(backends, spider, options, last === before ? null : last)
     // The crawl is open, whether or not the note could be posted.
     await notes.post(key, holder, opened.crawl, OPENING_MS).catch(() => {})
     return opened
@@ -69,23 +71,32 @@ function noteIn(claim: Claim): string | null {
   return (claim.kind === 'note' ? claim.note : claim.old)?.text ?? null
 }
 
-async function openAlone(backends: WatchedBackends, spider: Spider, options: OpenOptions): Promise<OpenedCrawl> {
+/** `meanwhile`: opened by another process that wanted the same at the same time. It is fresh enough, if it has the same arguments. */
+async function openAlone(
+  backends: WatchedBackends,
+  spider: Spider,
+  options: OpenOptions,
+  meanwhile: CrawlId | null = null,
+): Promise<OpenedCrawl> {
   const { frontier, store } = backends
   await watchQueue(backends).look()
   await settleLost(backends, spider, options.fresh)
-  const unfinished = (await frontier.crawls())
-    .filter((crawl) => crawl.spider === spider.name && (crawl.state === 'running' || crawl.state === 'paused'))
-    .at(-1)
+  const running = (await frontier.crawls()).filter(
+    (crawl) => crawl.spider === spider.name && (crawl.state === 'running' || crawl.state === 'paused'),
+  )
+  const unfinished = running.filter(({ args }) => isCrawlOf(spider, args)).at(-1)
+  const others = running.filter(({ args }) => !isCrawlOf(spider, args))
   const gen = await store.generations.of(await frontier.identity())
-  if (unfinished !== undefined && !options.fresh) {
+  if (unfinished !== undefined && (!options.fresh || unfinished.id === meanwhile)) {
     await openAs(backends, specFor(spider, unfinished.id, gen, options.proxies), unfinished.createdAt)
     if (unfinished.state === 'paused') await setCrawlState(frontier, unfinished.id, 'running')
-    return { crawl: unfinished.id, resumed: true, setAside: null, spiderChanged: unfinished.spiderHash !== spider.hash }
+    const spiderChanged = unfinished.spiderHash !== spider.hash
+    return { crawl: unfinished.id, resumed: true, setAside: null, others, spiderChanged }
   }
   if (unfinished !== undefined) await setCrawlState(frontier, unfinished.id, 'cancelled')
   const crawl = crawlId(spider.name, options.clock, options.random)
   await openAs(backends, specFor(spider, crawl, gen, options.proxies), options.clock.now())
-  return { crawl, resumed: false, setAside: unfinished ?? null, spiderChanged: false }
+  return { crawl, resumed: false, setAside: unfinished ?? null, others, spiderChanged: false }
 }
 
 /** A crawl alongside any others of this spider. Earlier lost crawls are given up: each turn of a schedule starts over. */
@@ -118,7 +129,8 @@ async function settleLost(
   fresh: boolean,
 ): Promise<void> {
   const lost = (await store.crawls.notes()).filter(
-    (note) => note.state === 'lost' && note.spider === spider.name && note.queue === queueAddress,
+    ({ state, spider: name, queue, spec }) =>
+      state === 'lost' && name === spider.name && queue === queueAddress && isCrawlOf(spider, spec.args),
   )
   const newest = lost.at(-1)
   if (newest === undefined) return
@@ -137,6 +149,7 @@ function crawlId(spider: string, clock: Clock, random: Random): CrawlId {
 /** `count`: how many proxies the spider can choose from (proxies.ts). */
 export function specFor(spider: Spider, id: CrawlId, gen: number, count = 1): CrawlSpec {
   const { proxies } = spider
+  const args = argsOf(spider)
   const whole = (limits: Limits) => (proxies === null ? limits : overProxies(limits, count, proxies.ceiling))
   const routes = [...spider.routes.values()].flatMap(({ name, limits }) =>
     limits === null ? [] : [[name, whole(limits)]],
@@ -145,6 +158,7 @@ export function specFor(spider: Spider, id: CrawlId, gen: number, count = 1): Cr
     id,
     spider: spider.name,
     spiderHash: spider.hash,
+    ...(Object.keys(args).length > 0 && { args }),
     order: spider.order,
     limits: whole(spider.limits),
     routeLimits: Object.fromEntries(routes),

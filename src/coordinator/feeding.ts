@@ -3,6 +3,7 @@ import { asShoalError, isAway } from '../errors.js'
 import type { Feed, RefusedPart } from '../feed/feed.js'
 import type { CrawlInfo, Frontier } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
+import { argsOf, spiderForCrawl } from '../spider/arguments.js'
 import type { Spider } from '../spider/spider.js'
 import { showUrl } from '../url/show-url.js'
 import { roomFor, untilLowMark } from './backpressure.js'
@@ -62,7 +63,7 @@ export async function feedSpider(parts: FeedingParts, signal: AbortSignal): Prom
 /** Takes one batch; answers how many entries it had. */
 function feedTaker({ backends, spider, feed, clock, log }: FeedingParts, signal: AbortSignal): () => Promise<number> {
   const { frontier } = backends
-  const read = entryReader(spider)
+  const readers = new Map<string, ReturnType<typeof entryReader>>()
   const reportNotes = noteReporter((note, keys) => log.warn('feed.noted', { spider: spider.name, keys, note }))
   const refusals = refusalReports(spider.name, clock, log)
   let pending = 0
@@ -100,6 +101,17 @@ function feedTaker({ backends, spider, feed, clock, log }: FeedingParts, signal:
     return true
   }
 
+  /** Scope and routes may depend on the arguments of the crawl that the entries go to: its newest, so that one reader is kept. */
+  const readerFor = (crawl: CrawlInfo | null): ReturnType<typeof entryReader> => {
+    const key = JSON.stringify(crawl?.args ?? argsOf(spider))
+    const known = readers.get(key)
+    if (known !== undefined) return known
+    const reader = entryReader(crawl === null ? spider : spiderForCrawl(spider, crawl.args))
+    readers.clear()
+    readers.set(key, reader)
+    return reader
+  }
+
   return async () => {
     refusals.flush()
     // Most checks find nothing, and cost no more than this call.
@@ -114,6 +126,7 @@ function feedTaker({ backends, spider, feed, clock, log }: FeedingParts, signal:
     if (room === 0 || signal.aborted) return 0
     const entries = await feed.take(Math.min(TAKE_AT_ONCE, room))
     if (entries.length === 0) return 0
+    const read = readerFor(crawl)
     const taken = entries.map((entry) => {
       const { links, refused, notes } = read(entry.text, entry.bytes)
       return { entry, links, refused: [...refused], notes }

@@ -1,4 +1,5 @@
 import type { Notes } from '../notes/notes.js'
+import { isServable, spiderForCrawl } from '../spider/arguments.js'
 import { DIRECT, type ProxyNeed, type Spider } from '../spider/spider.js'
 import { openAs, specFor } from './crawls.js'
 import type { WatchedBackends } from './queue-watch.js'
@@ -43,9 +44,10 @@ export async function shareProxies(
   if (proxied.length === 0 || !(await reportProxies(backends.notes, holder, proxied, countOf))) return
   const { frontier, store } = backends
   const gen = await store.generations.of(await frontier.identity())
-  for (const { id, spider: name, state, createdAt } of await frontier.crawls()) {
-    const spider = proxied.find((one) => one.name === name)
-    if (spider === undefined || (state !== 'running' && state !== 'paused')) continue
+  for (const { id, spider: name, args, state, createdAt } of await frontier.crawls()) {
+    const loaded = proxied.find((one) => one.name === name)
+    if (loaded === undefined || (state !== 'running' && state !== 'paused') || !isServable(loaded, args)) continue
+    const spider = spiderForCrawl(loaded, args)
     await openAs(backends, specFor(spider, id, gen, await knownProxies(backends.notes, spider)), createdAt)
   }
 }

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../errors.js'
 import type { FilteredLinks } from '../url/filter-reasons.js'
-import type { Fingerprint, HostKey, Link } from '../url/link.js'
+import type { Fingerprint, HostKey, Json, Link } from '../url/link.js'
 
 /**
  * The frontier: what to visit, when, and which worker has it. frontier/memory says the same in code, and answers what the prose leaves open.
@@ -226,9 +226,14 @@ export interface Limits {
   readonly adaptive?: { readonly target: number; readonly maxDelayMs: number }
 }
 
+/** The arguments that a crawl was started with, as they were given: strings from the command line, JSON from a program. */
+export type CrawlArgs = Readonly<Record<string, Json>>
+
 export interface CrawlSpec {
   readonly id: CrawlId
   readonly spider: string
+  /** Left out: none. */
+  readonly args?: CrawlArgs
   /** Hash of the spider file: a change in mid-crawl is counted, and new code applies to new leases. */
   readonly spiderHash: string
   /** Higher priority first (default), or plain first-in, or last-in first. */
@@ -399,6 +404,8 @@ export interface Settlement {
 export interface CrawlInfo {
   readonly id: CrawlId
   readonly spider: string
+  /** Left out: none. */
+  readonly args?: CrawlArgs
   readonly state: CrawlState
   /** Why it ended before its links did: a budget. */
   readonly endedBy: 'budget_bytes' | 'budget_time' | null

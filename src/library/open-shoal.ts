@@ -6,7 +6,8 @@ import { knownProxies } from '../coordinator/proxies.js'
 import { ShoalError } from '../errors.js'
 import { createLog } from '../log.js'
 import { surprisingAddressLines } from '../run/address-lines.js'
-import type { RecordDefinitions, TaggedDefinition } from '../spider/definition.js'
+import { asArguments } from '../spider/arguments.js'
+import type { DefinedSpider, RecordDefinitions, TaggedBuilder, TaggedDefinition } from '../spider/definition.js'
 import { loadSpider } from '../spider/load.js'
 import { spiderFromDefinition } from '../spider/resolve.js'
 import { openBackends } from '../wire/backends.js'
@@ -31,13 +32,16 @@ export async function openShoal(options: ConnectOptions): Promise<Shoal> {
     frontier,
     store,
 
-    async crawl<Kinds extends RecordDefinitions, Data>(
-      given: TaggedDefinition<Kinds, Data> | string,
-      { fresh = false, start = true }: CrawlOptions = {},
+    async crawl<Kinds extends RecordDefinitions, Data, Args>(
+      given: TaggedDefinition<Kinds, Data> | TaggedBuilder<Kinds, Data, Args> | string,
+      { fresh = false, start = true, args: givenArgs }: CrawlOptions<Args> = {},
     ) {
       if (closing.signal.aborted) throw new ShoalError('closed', 'this connection was closed')
+      const args = asArguments(givenArgs)
       const spider =
-        typeof given === 'string' ? await loadSpider(resolve(given)) : spiderFromDefinition(given as TaggedDefinition)
+        typeof given === 'string'
+          ? await loadSpider(resolve(given), args)
+          : spiderFromDefinition(given as DefinedSpider, args)
       const { crawl: id } = await openCrawl(backends, spider, {
         ...{ fresh, clock, random },
         proxies: await knownProxies(backends.notes, spider),

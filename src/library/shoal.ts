@@ -1,6 +1,6 @@
 import type { Frontier } from '../frontier/frontier.js'
 import type { LogLevel } from '../log.js'
-import type { RecordDefinitions, TaggedDefinition } from '../spider/definition.js'
+import type { RecordDefinitions, TaggedBuilder, TaggedDefinition } from '../spider/definition.js'
 import type { RecordStore } from '../store/record-store.js'
 import type { Duration } from '../units.js'
 import type { Crawl } from './crawl.js'
@@ -29,19 +29,21 @@ export interface Shoal {
   /** All records, of this crawl and of others. */
   readonly store: RecordStore
   /**
-   * Resumes the unfinished crawl of this spider (a paused one runs again) or opens a new one, and adds the spider's start URLs; those
+   * Resumes the unfinished crawl of this spider with these arguments (a paused one runs again) or opens a new one, and adds the spider's start URLs; those
    * that do not fit, or must be fetched first, are added while workers run. The spider is the result of `defineSpider`, or the path of a
    * spider file. A new crawl stays open until it is sealed: see `Crawl.seal`.
    */
-  crawl<Kinds extends RecordDefinitions = RecordDefinitions, Data = Readonly<Record<string, unknown>>>(
-    spider: TaggedDefinition<Kinds, Data> | string,
-    options?: CrawlOptions,
+  crawl<Kinds extends RecordDefinitions = RecordDefinitions, Data = Readonly<Record<string, unknown>>, Args = unknown>(
+    spider: TaggedDefinition<Kinds, Data> | TaggedBuilder<Kinds, Data, Args> | string,
+    options?: CrawlOptions<Args>,
   ): Promise<Crawl<Kinds, Data>>
   /** Stops the workers of this program within the grace period, ends its subscriptions and pending results, and closes the backends. */
   close(): Promise<void>
 }
 
-export interface CrawlOptions {
+export interface CrawlOptions<Args = unknown> {
+  /** For a spider with arguments: an object of JSON values that its schema accepts. They are stored with the crawl. */
+  readonly args?: Args
   /** Cancel an unfinished crawl of this spider and start over. */
   readonly fresh?: boolean
   /** False: skip the spider's start URLs, and visit only what the program adds. */

@@ -9,6 +9,7 @@ import { asShoalError, isAway, type ShoalError } from '../errors.js'
 import type { CrawlId } from '../frontier/frontier.js'
 import { createLog } from '../log.js'
 import { clearTrouble } from '../observe/trouble.js'
+import { argsOf } from '../spider/arguments.js'
 import type { Backends } from '../wire/backends.js'
 import { loadAlerts } from './alerts/load-alerts.js'
 import { noCrawlStarter } from './crawl-starter.js'
@@ -81,6 +82,7 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
     const proxies = await knownProxies(backends.notes, spider)
     const opened = await openCrawl(backends, spider, { fresh: options.fresh, clock, random, proxies })
     const { crawl } = opened
+    const args = argsOf(spider)
     await clearTrouble(backends.notes, crawl)
     const startedAt = clock.mono()
     const before = await backends.frontier.stats(crawl)
@@ -97,8 +99,9 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
         return seeded
       }
       working.add(stopSeeding)
-      options.onStart?.({ ...opened, spider: spider.name, seeds: await seeding.first })
-      log.info(opened.resumed ? 'crawl.resumed' : 'crawl.opened', { crawl, spider: spider.name })
+      options.onStart?.({ ...opened, spider: spider.name, args, seeds: await seeding.first })
+      const about = { crawl, spider: spider.name, ...(spider.args !== null && { args }) }
+      log.info(opened.resumed ? 'crawl.resumed' : 'crawl.opened', about)
       if (opened.spiderChanged) log.warn('spider.changed', { crawl, spider: spider.name })
 
       const order = { settings, sources, workers: options.workers, localWorkers }

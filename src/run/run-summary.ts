@@ -1,4 +1,4 @@
-import type { CrawlId, CrawlInfo, CrawlState, CrawlStats, HostInfo } from '../frontier/frontier.js'
+import type { CrawlArgs, CrawlId, CrawlInfo, CrawlState, CrawlStats, HostInfo } from '../frontier/frontier.js'
 import { readWaits } from '../observe/snapshots/snapshot.js'
 import type { Waits } from '../observe/snapshots/waits.js'
 import type { DriftAlert } from '../quality/drift.js'
@@ -14,8 +14,11 @@ export interface RunStart {
   readonly crawl: CrawlId
   readonly spider: string
   readonly resumed: boolean
+  readonly args: CrawlArgs
   /** The unfinished crawl that --fresh cancelled. */
   readonly setAside: CrawlInfo | null
+  /** Unfinished crawls of the spider with other arguments. */
+  readonly others: readonly CrawlInfo[]
   readonly spiderChanged: boolean
   readonly seeds: { readonly added: number; readonly known: number }
 }
@@ -35,6 +38,7 @@ export interface RunProgress {
 
 export interface RunSummary {
   readonly crawl: CrawlId
+  readonly args: CrawlArgs
   readonly state: CrawlState
   readonly endedBy: CrawlInfo['endedBy']
   /** Pages of the crawl so far, and those of this run alone. */
@@ -95,7 +99,7 @@ export async function runSummary(
   const { id: crawl, state, endedBy, done, failed, dead, retried, skipped } = stats
   const counts = await backends.store.records.counts({ crawl })
   return {
-    ...{ crawl, state, endedBy, pages: done, pagesNow: done - run.before.done },
+    ...{ crawl, args: stats.args ?? {}, state, endedBy, pages: done, pagesNow: done - run.before.done },
     ...recordTotals(counts),
     fresh: counts.flatMap(({ kind, fresh }) =>
       fresh === 0 ? [] : [{ kind, records: fresh, windowMs: spider.records.get(kind)?.freshMs ?? 0 }],

@@ -1,5 +1,6 @@
 import { demoDefinition } from '../demo/spider.js'
 import { ShoalError } from '../errors.js'
+import type { CrawlArgs } from '../frontier/frontier.js'
 import { type CrawlOptions, crawlDefinition } from '../spider/crawl-definition.js'
 import { loadSpider } from '../spider/load.js'
 import { spiderFromDefinition } from '../spider/resolve.js'
@@ -7,7 +8,7 @@ import type { Spider } from '../spider/spider.js'
 
 /** Where a spider comes from, in a form that can be sent to a thread or another process. */
 export type SpiderSource =
-  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'file'; readonly path: string; readonly args?: CrawlArgs }
   /** `shoal crawl`: a spider built from flags. */
   | { readonly kind: 'crawl'; readonly options: CrawlOptions }
   | { readonly kind: 'demo'; readonly origin: string }
@@ -15,7 +16,7 @@ export type SpiderSource =
 export function spiderFrom(source: SpiderSource): Promise<Spider> {
   switch (source.kind) {
     case 'file':
-      return loadSpider(source.path)
+      return loadSpider(source.path, source.args)
     case 'crawl':
       return Promise.resolve().then(() => spiderFromDefinition(crawlDefinition(source.options)))
     case 'demo':

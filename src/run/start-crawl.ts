@@ -7,6 +7,7 @@ import { seedCrawl } from '../coordinator/seeding.js'
 import { createLog } from '../log.js'
 import { audited } from '../observe/audit-control.js'
 import { clearTrouble } from '../observe/trouble.js'
+import { argsOf } from '../spider/arguments.js'
 import { openForWork, refuseMemoryQueue } from './open-for-work.js'
 import { poolsAtHand } from './pools-at-hand.js'
 import type { RunStart } from './run-summary.js'
@@ -48,7 +49,11 @@ export async function startCrawl(options: StartOptions): Promise<StartedCrawl> {
     const proxies = await knownProxies(backends.notes, spider)
     const opened = await audited(
       { audit: backends.store.audit, clock, log, by: options.by },
-      { action: 'crawl.start', target: spider.name, details: { fresh } },
+      {
+        action: 'crawl.start',
+        target: spider.name,
+        details: { fresh, ...(spider.args !== null && { args: argsOf(spider) }) },
+      },
       () => openCrawl(backends, spider, { fresh, clock, random, proxies }),
       ({ crawl, resumed, setAside }) => ({ crawl, resumed, setAside: setAside?.id ?? null }),
     )
@@ -60,6 +65,6 @@ export async function startCrawl(options: StartOptions): Promise<StartedCrawl> {
     const how = { clock, signal: drain, ...seedOptions(options.seeds, parts) }
     const seeds = await seedCrawl(backends, spider, crawl, how).all
     log.info('crawl.seeded', { crawl, ...seeds })
-    return { ...opened, spider: spider.name, seeds, seeded: !drain.aborted }
+    return { ...opened, spider: spider.name, args: argsOf(spider), seeds, seeded: !drain.aborted }
   })
 }

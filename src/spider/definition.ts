@@ -536,9 +536,38 @@ export interface TaggedDefinition<
   readonly types?: { readonly kinds: Kinds; readonly data: Data }
 }
 
+/** A spider with arguments: its definition is known once they are. */
+export interface TaggedBuilder<
+  Kinds extends RecordDefinitions = RecordDefinitions,
+  Data = Readonly<Record<string, unknown>>,
+  Args = unknown,
+> {
+  readonly [SPIDER_TAG]: 'spider'
+  readonly schema: StandardSchemaV1
+  readonly build: (args: unknown) => TaggedDefinition
+  readonly types?: { readonly kinds: Kinds; readonly data: Data; readonly args: Args }
+}
+
+/** A spider as its file exports it. */
+export type DefinedSpider = TaggedDefinition | TaggedBuilder
+
+/**
+ * Defines a spider; or, with a schema and a function, one that takes arguments: `shoal run shop.ts -a category=shoes`. The function returns a spider
+ * and not a plain object, because the compiler cannot infer kinds and routes from an object that a function returns. There is one form per number of
+ * arguments: with two forms for one argument, every mistake in a definition would be reported as "No overload matches this call".
+ */
+export function defineSpider<Schema extends StandardSchemaV1, Kinds extends RecordDefinitions, Data>(
+  schema: Schema,
+  build: (args: StandardSchemaV1.InferOutput<Schema>) => TaggedDefinition<Kinds, Data>,
+): TaggedBuilder<Kinds, Data, StandardSchemaV1.InferInput<Schema>>
 export function defineSpider<
   const Kinds extends RecordDefinitions = Record<never, never>,
   const Data = Record<never, never>,
->(definition: SpiderDefinition<Kinds, Data>): TaggedDefinition<Kinds, Data> {
-  return { [SPIDER_TAG]: 'spider', definition: definition as unknown as SpiderDefinition }
+>(definition: SpiderDefinition<Kinds, Data>): TaggedDefinition<Kinds, Data>
+export function defineSpider(
+  first: unknown,
+  build?: (args: unknown) => TaggedDefinition,
+): TaggedDefinition | TaggedBuilder {
+  if (build !== undefined) return { [SPIDER_TAG]: 'spider', schema: first as StandardSchemaV1, build }
+  return { [SPIDER_TAG]: 'spider', definition: first as SpiderDefinition }
 }

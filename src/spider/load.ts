@@ -4,14 +4,15 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createJiti, type JitiOptions } from 'jiti'
 import { ShoalError } from '../errors.js'
+import type { CrawlArgs } from '../frontier/frontier.js'
 import { keepSourceMap } from '../source-maps.js'
 import { loadFailure } from './load-failure.js'
 import { projectPathsOf } from './project-paths.js'
-import { hashOf, isTagged, resolveSpider } from './resolve.js'
+import { hashOf, isTagged, spiderWith } from './resolve.js'
 import type { Spider } from './spider.js'
 
 /** Loads a spider file, TypeScript or JavaScript, without a build step. */
-export async function loadSpider(path: string): Promise<Spider> {
+export async function loadSpider(path: string, args: CrawlArgs = {}): Promise<Spider> {
   const file = resolve(path)
   const text = await readSpider(file, path)
   const spider = await evaluateFile(file, path)
@@ -24,7 +25,7 @@ export async function loadSpider(path: string): Promise<Spider> {
       hint: 'Write: export default defineSpider({ … })',
     })
   try {
-    return resolveSpider(spider.definition, hashOf(text))
+    return spiderWith(spider, hashOf(text), args)
   } catch (error) {
     if (!(error instanceof ShoalError)) throw error
     throw new ShoalError(error.code, `${path}: ${error.message}`, { hint: error.hint, cause: error })

@@ -1,17 +1,26 @@
 import { createHash } from 'node:crypto'
+import { spiderError } from '../error-place.js'
 import { asShoalError, ShoalError } from '../errors.js'
-import type { Limits, Seen } from '../frontier/frontier.js'
+import type { CrawlArgs, Limits, Seen } from '../frontier/frontier.js'
 import { nearest } from '../nearest.js'
 import { check } from '../options.js'
+import { namedText } from '../thrown.js'
 import { shown } from '../units.js'
 import { type AdmitRules, createAdmitter } from '../url/admit.js'
 import type { HostKey } from '../url/link.js'
 import { groupKey } from '../url/pace-key.js'
 import { homepage, version } from '../version.js'
 import { admitRules } from './admit-rules.js'
+import { checkArguments, isSameArguments, refuseArguments } from './arguments.js'
 import { compileExtract } from './compile-extract.js'
 import { declaredRoute } from './declared-route.js'
-import { SPIDER_TAG, type SpiderDefinition, type TaggedDefinition } from './definition.js'
+import {
+  type DefinedSpider,
+  SPIDER_TAG,
+  type SpiderDefinition,
+  type TaggedBuilder,
+  type TaggedDefinition,
+} from './definition.js'
 import {
   type CheckedAdaptive,
   type CheckedDefinition,
@@ -44,12 +53,44 @@ const DEFAULT_ERROR_RATE = 0.001
 const NAME_FORM = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$/
 
 /** A spider defined in a program. */
-export function spiderFromDefinition(defined: TaggedDefinition): Spider {
+export function spiderFromDefinition(defined: DefinedSpider, args: CrawlArgs = {}): Spider {
   if (!isTagged(defined)) throw new ShoalError('spider_invalid', 'this is not a spider: create one with defineSpider')
-  return resolveSpider(defined.definition, hashOf(textForm(defined.definition)))
+  return spiderWith(defined, hashOf(textForm('build' in defined ? defined.build : defined.definition)), args)
 }
 
-export function isTagged(value: unknown): value is TaggedDefinition {
+/** The spider of a definition, built with these arguments if it takes any. */
+export function spiderWith(defined: DefinedSpider, hash: string, given: CrawlArgs): Spider {
+  if (!('build' in defined)) {
+    refuseArguments(given)
+    return resolveSpider(defined.definition, hash)
+  }
+  const { schema } = defined
+  const checked = checkArguments(schema, given)
+  return {
+    ...resolveSpider(builtWith(defined, checked), hash),
+    args: {
+      given,
+      isSame: (other) => isSameArguments(schema, checked, other),
+      build: (other) => spiderWith(defined, hash, other),
+    },
+  }
+}
+
+function builtWith({ build }: TaggedBuilder, args: unknown): SpiderDefinition {
+  let built: unknown
+  try {
+    built = build(args)
+  } catch (error) {
+    if (error instanceof ShoalError) throw error
+    throw spiderError('spider_invalid', error, `the function of the spider failed: ${namedText(error)}`)
+  }
+  if (isTagged(built) && !('build' in built)) return built.definition
+  throw new ShoalError('spider_invalid', 'the function of a spider with arguments must return a spider', {
+    hint: 'Write: defineSpider(schema, (args) => defineSpider({ … }))',
+  })
+}
+
+export function isTagged(value: unknown): value is DefinedSpider {
   return typeof value === 'object' && value !== null && (value as Partial<TaggedDefinition>)[SPIDER_TAG] === 'spider'
 }
 
@@ -59,6 +100,10 @@ export function hashOf(text: string): string {
 
 /** Validates everything that can be validated before the first request, and compiles the rest. */
 export function resolveSpider(definition: SpiderDefinition, hash: string): Spider {
+  if (typeof definition === 'function')
+    throw new ShoalError('spider_invalid', 'defineSpider got a function, but no schema for its arguments', {
+      hint: 'Write: defineSpider(z.object({ … }), (args) => defineSpider({ … }))',
+    })
   const checked = check(definitionSchema, definition, 'spider_invalid')
   checkNames(checked)
   checkBeginning(checked)
@@ -120,6 +165,7 @@ export function resolveSpider(definition: SpiderDefinition, hash: string): Spide
   return {
     name: checked.name,
     hash,
+    args: null,
     start: checked.start,
     seeds: typeof checked.seeds === 'function' ? checked.seeds : null,
     sources: Array.isArray(checked.seeds) ? checked.seeds : [],

@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { FeedPlace } from '../feed/feed.js'
 import type { FetchLimits, RenderWish } from '../fetch/fetcher.js'
 import type { NamedCount } from '../frontier/counts.js'
-import type { Budget, Limits, Seen } from '../frontier/frontier.js'
+import type { Budget, CrawlArgs, Limits, Seen } from '../frontier/frontier.js'
 import type { MergeRules } from '../merge/merge-records.js'
 import type { Outlet } from '../outlets/outlet.js'
 import type { DeclaredRoute } from '../quality/match-tally.js'
@@ -21,8 +21,10 @@ import type { CheckedSeedSource } from './seed-source-schema.js'
  */
 export interface Spider {
   readonly name: string
-  /** Hash of the file it came from (or of its text form if it was defined in a program). */
+  /** Hash of the file it came from (or of its text form if it was defined in a program); the arguments are no part of it. */
   readonly hash: string
+  /** Null: it takes no arguments. */
+  readonly args: SpiderArguments | null
   readonly start: readonly string[]
   /** More seeds, always in the same order. */
   readonly seeds: (() => Iterable<Seed> | AsyncIterable<Seed>) | null
@@ -66,6 +68,15 @@ export interface Spider {
   readonly recrawl: boolean
   readonly savePages: boolean
   readonly outlets: readonly Outlet[]
+}
+
+/** What a spider with arguments was built with. Crawls of one spider may have different ones: each is worked on by the spider that `build` returns. */
+export interface SpiderArguments {
+  /** As they were given, before the schema filled in defaults. */
+  readonly given: CrawlArgs
+  /** Whether they come to the same once the schema has read them: `max=5` is the same as none if 5 is its default. */
+  readonly isSame: (other: CrawlArgs) => boolean
+  readonly build: (other: CrawlArgs) => Spider
 }
 
 /** A URL, or an entry with more than that; validated where it is used, because no compiler has checked what a JavaScript file provides. */

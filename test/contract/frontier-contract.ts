@@ -135,6 +135,18 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         expect((await take(workerOf(frontier, 'w1'))).gen).toBe(8)
       })
 
+      it('keeps the arguments of a crawl as they were given', async () => {
+        const args = { category: 'shoes & "hats"', max: 10, tags: ['a', 'b'], '"args":': null }
+        expect(await frontier.open(specOf({ id: 'with', args }))).toMatchObject({ args })
+        await frontier.open(specOf({ id: 'without' }))
+        expect(await frontier.stats('with')).toMatchObject({ args })
+        const [first, second] = await frontier.crawls()
+        expect(first?.args).toEqual(args)
+        expect(second !== undefined && 'args' in second).toBe(false)
+        const other = { category: 'hats' }
+        expect(await frontier.open(specOf({ id: 'with', args: other }))).toMatchObject({ args: other })
+      })
+
       it('remembers what was seen only in ways that it knows', async () => {
         const plain = { mode: 'exact', scope: 'crawl', ttlMs: null, errorRate: 0.001 } as const
         await frontier.open(specOf({ id: 'plain', seen: plain }))

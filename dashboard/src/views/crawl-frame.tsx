@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import type { CrawlView } from '../../../src/api/api-types.js'
-import { shortCount } from '../format.js'
+import { argumentsText, shortCount } from '../format.js'
 import { useLive } from '../live.js'
 import { Empty, Loading } from '../parts/empty.js'
 import { Failure } from '../parts/failure.js'
@@ -56,6 +56,11 @@ export function CrawlFrame({ crawl, part, children }: CrawlFrameProps) {
           {stats.spider === stats.id ? null : (
             <span class="muted">
               spider <bdi>{stats.spider}</bdi>
+            </span>
+          )}
+          {stats.args === undefined ? null : (
+            <span class="muted">
+              with <bdi>{argumentsText(stats.args)}</bdi>
             </span>
           )}
         </div>

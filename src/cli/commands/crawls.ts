@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { fileCrawlsOf, removeFileCrawl } from '../../coordinator/file-crawl.js'
 import { ShoalError } from '../../errors.js'
+import { argumentsText } from '../../spider/arguments.js'
 import { confirm } from '../confirm.js'
 import { controlled } from '../controlled.js'
 import { chooseCrawl, crawlsNewestFirst, hasEnded } from '../crawl-choice.js'
@@ -25,11 +26,22 @@ export function crawlsCommand(program: Command): void {
           if (session.json) return session.output.jsonLines(stats)
           if (stats.length === 0) return session.output.note('no crawls yet; start one with `shoal run <spider>`')
           const now = queueClock.now()
+          // A column only where there is something to say: 80 columns are few.
+          const hasArgs = stats.some(({ args }) => args !== undefined)
           session.output.table(
-            ['crawl', shrinking('spider'), 'state', ...figures('done', 'left', 'dead'), 'started', figure('took')],
+            [
+              'crawl',
+              shrinking('spider'),
+              ...(hasArgs ? [shrinking('arguments')] : []),
+              'state',
+              ...figures('done', 'left', 'dead'),
+              'started',
+              figure('took'),
+            ],
             stats.map((one) => [
               one.id,
               clean(one.spider),
+              ...(hasArgs ? [clean(argumentsText(one.args))] : []),
               one.state,
               count(one.done),
               count(one.queued + one.delayed + one.leased),

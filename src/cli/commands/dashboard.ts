@@ -1,14 +1,15 @@
-import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { systemRandom } from '../../clock.js'
 import { warnOf, withClosers } from '../../closers.js'
 import { createLog } from '../../log.js'
 import type { SidecarParts } from '../../run/sidecar.js'
+import type { SpiderSource } from '../../run/spider-source.js'
 import { dashboardOptions, serveDashboardHere } from '../dashboard.js'
 import { rememberSource } from '../export/source-memory.js'
 import { guide } from '../help.js'
 import { acts, proxyOptions, type Session, watchOptions } from '../session.js'
 import { withSignals } from '../signals.js'
+import { type ArgFlags, argOption, fileSources } from '../spider-choice.js'
 
 export function dashboardCommand(program: Command): void {
   const command = program
@@ -18,14 +19,14 @@ export function dashboardCommand(program: Command): void {
     )
     .argument('[spider...]', 'spider files (.ts, .js) that can be started from the dashboard')
     .action(
-      acts(async (session, files: string[]) => {
+      acts(async (session, files: string[], flags: ArgFlags) => {
         await withSignals(
           () => {},
-          ({ drain }) => serve(session, files, drain),
+          ({ drain }) => serve(session, fileSources(files, flags), drain),
         )
       }),
     )
-  dashboardOptions(watchOptions(proxyOptions(command)))
+  dashboardOptions(watchOptions(proxyOptions(argOption(command))))
   guide(command, {
     examples: [
       ['dashboard', 'prints a local address with a token that is valid until the command ends'],
@@ -39,7 +40,7 @@ export function dashboardCommand(program: Command): void {
   })
 }
 
-async function serve(session: Session, files: readonly string[], drain: AbortSignal): Promise<void> {
+async function serve(session: Session, sources: readonly SpiderSource[], drain: AbortSignal): Promise<void> {
   const { settings, clock } = session
   const log = createLog(settings.logLevel, clock, (line) => process.stderr.write(line))
   const [{ createCrawlStarter, noCrawlStarter }, { openForWork, refuseMemoryQueue }] = await Promise.all([
@@ -49,7 +50,7 @@ async function serve(session: Session, files: readonly string[], drain: AbortSig
   refuseMemoryQueue(settings)
   session.noteAddresses()
   const parts = { log, localWorkers: null, drain }
-  if (files.length === 0) {
+  if (sources.length === 0) {
     await session.withBackends(
       (backends) => serveAndWatch(session, { ...parts, backends, spiders: [], start: noCrawlStarter.start }),
       // The audit log is in the store.
@@ -57,7 +58,6 @@ async function serve(session: Session, files: readonly string[], drain: AbortSig
     )
     return
   }
-  const sources = files.map((file) => ({ kind: 'file', path: resolve(file) }) as const)
   await withClosers(warnOf(log), async (closers) => {
     const opened = await openForWork(sources, settings, drain, clock, log)
     const { spiders, direct } = opened

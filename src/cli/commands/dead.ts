@@ -8,7 +8,7 @@ import { showUrl } from '../../url/show-url.js'
 import { confirm } from '../confirm.js'
 import { controlled } from '../controlled.js'
 import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
-import { rememberedSpider } from '../export/source-memory.js'
+import { spiderOfCrawl } from '../export/source-memory.js'
 import { guide } from '../help.js'
 import { acts, type Session, wholeNumber } from '../session.js'
 import { clean } from '../terminal/clean.js'
@@ -201,7 +201,7 @@ async function findDead(
   url: string,
 ): Promise<{ crawl: CrawlInfo; link: LinkInfo }> {
   for (const crawl of crawls) {
-    const found = await findLink(frontier, [crawl], url, (one) => rememberedSpider(session.settings, one.spider))
+    const found = await findLink(frontier, [crawl], url, (one) => spiderOfCrawl(session.settings, one))
     if (found.kind !== 'known' || found.where.state !== 'dead' || found.where.link === null) continue
     return { crawl, link: found.where.link }
   }

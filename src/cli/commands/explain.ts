@@ -6,7 +6,7 @@ import type { Found } from '../../observe/explain/find-link.js'
 import { type UrlHistory, urlHistoryOf } from '../../observe/explain/url-history.js'
 import { whyChanged } from '../../observe/explain/why-there.js'
 import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
-import { rememberedSpider } from '../export/source-memory.js'
+import { spiderOfCrawl } from '../export/source-memory.js'
 import { guide } from '../help.js'
 import { acts, type Session } from '../session.js'
 import { clean } from '../terminal/clean.js'
@@ -57,10 +57,9 @@ export function explainCommand(program: Command): void {
 }
 
 async function spiderFinder(session: Session, file: string | undefined) {
-  if (file === undefined) return (crawl: CrawlInfo) => rememberedSpider(session.settings, crawl.spider)
+  if (file === undefined) return (crawl: CrawlInfo) => spiderOfCrawl(session.settings, crawl)
   const { loadSpider } = await import('../../spider/load.js')
-  const spider = await loadSpider(file)
-  return async () => spider
+  return (crawl: CrawlInfo) => loadSpider(file, crawl.args)
 }
 
 /** `attempts` is the queue's own count; `history` lists each of them. */

@@ -13,12 +13,13 @@ import {
   REFUSED_KEPT_BYTES,
 } from '../../feed/feed.js'
 import { parseLossless } from '../../json/lossless.js'
+import { spiderForCrawl } from '../../spider/arguments.js'
 import type { Spider } from '../../spider/spider.js'
 import type { Backends } from '../../wire/backends.js'
 import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
 import { guide } from '../help.js'
 import { acts, type Session, wholeNumber } from '../session.js'
-import { spiderByWord, spiderUnknown } from '../spider-choice.js'
+import { type ArgFlags, argOption, spiderByWord, spiderUnknown } from '../spider-choice.js'
 import { clean } from '../terminal/clean.js'
 import { bytes, count, moment, plural } from '../terminal/format.js'
 import { shrinking } from '../terminal/table.js'
@@ -29,7 +30,7 @@ const PUSH_LENGTH = 4 * 1024 * 1024
 /** Of a rejected entry in a table; JSON has all of it. */
 const SHOWN_LENGTH = 200
 
-interface FeedFlags {
+interface FeedFlags extends ArgFlags {
   readonly rejected: boolean
   readonly refused: boolean
   readonly retryRejected: boolean
@@ -56,7 +57,7 @@ export function feedCommand(program: Command): void {
     .option('--limit <n>', 'list at most this many', wholeNumber, 50)
     .action(
       acts(async (session, word: string, file: string, flags: FeedFlags) => {
-        const spider = await spiderByWord(session, word)
+        const spider = await spiderByWord(session, word, flags.arg)
         const name = spider?.name ?? word
         await session.withBackends(async (backends) => {
           const feed = backends.feed(name, await placeOf(backends, spider, name))
@@ -71,6 +72,7 @@ export function feedCommand(program: Command): void {
         })
       }),
     )
+  argOption(command)
   guide(command, {
     examples: [
       ['feed books urls.txt --queue redis://queue.example', 'running workers pick them up within two seconds'],
@@ -142,9 +144,9 @@ async function addAll(
 ): Promise<void> {
   const { output, clock, json } = session
   const crawls = (await crawlsNewestFirst(backends.frontier)).filter((crawl) => crawl.spider === spider.name)
-  const { id: crawl } = chooseCrawl(crawls, undefined)
+  const { id: crawl, args } = chooseCrawl(crawls, undefined)
   const rejected: { entry: string; reason: string }[] = []
-  const sum = await addToCrawl(backends.frontier, spider, crawl, linesSource(file), {
+  const sum = await addToCrawl(backends.frontier, spiderForCrawl(spider, args), crawl, linesSource(file), {
     again,
     clock,
     onRefused: (entry, reason) => rejected.push({ entry, reason }),

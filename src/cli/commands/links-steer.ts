@@ -5,7 +5,7 @@ import { findLink } from '../../observe/explain/find-link.js'
 import { showUrl } from '../../url/show-url.js'
 import { controlled } from '../controlled.js'
 import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
-import { rememberedSpider } from '../export/source-memory.js'
+import { spiderOfCrawl } from '../export/source-memory.js'
 import { guide } from '../help.js'
 import { acts } from '../session.js'
 import { clean } from '../terminal/clean.js'
@@ -47,9 +47,7 @@ function steerCommand(links: Command, order: LinkSteer): void {
         await session.withBackends(async ({ frontier, store }) => {
           const all = await crawlsNewestFirst(frontier)
           const crawls = flags.crawl === undefined ? all : [chooseCrawl(all, flags.crawl)]
-          const found = await findLink(frontier, crawls, url, (crawl) =>
-            rememberedSpider(session.settings, crawl.spider),
-          )
+          const found = await findLink(frontier, crawls, url, (crawl) => spiderOfCrawl(session.settings, crawl))
           if (found.kind !== 'known') throw refusal('unknown', order, showUrl(url))
           const { crawl, where } = found
           const shown = showUrl(found.target.url)

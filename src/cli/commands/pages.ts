@@ -4,7 +4,7 @@ import { findLink } from '../../observe/explain/find-link.js'
 import { type FetchRow, SCREENSHOT_HEADER } from '../../store/rows.js'
 import type { Backends } from '../../wire/backends.js'
 import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
-import { rememberedSpider } from '../export/source-memory.js'
+import { spiderOfCrawl } from '../export/source-memory.js'
 import { guide } from '../help.js'
 import { acts, type Session } from '../session.js'
 import { CRAWLS_ASKED } from './explain.js'
@@ -122,7 +122,7 @@ async function fetchesOf(
 ): Promise<FetchRow[]> {
   const all = await crawlsNewestFirst(frontier)
   const asked = word === undefined ? all.slice(0, CRAWLS_ASKED) : [chooseCrawl(all, word)]
-  const found = await findLink(frontier, asked, url, (one) => rememberedSpider(session.settings, one.spider))
+  const found = await findLink(frontier, asked, url, (one) => spiderOfCrawl(session.settings, one))
   if (found.kind !== 'known')
     throw new ShoalError('not_found', `no crawl has fetched ${url}`, {
       hint: 'See what happened to it: `shoal explain <url>`.',

@@ -38,7 +38,7 @@ export function recoverCommand(program: Command): void {
         return withSignals(onDrain, async ({ drain }) => {
           await session.withBackends(async (backends) => {
             const note = await lostCrawl(backends, word)
-            const spider = await spiderByWord(session, flags.spider ?? note.spider)
+            const spider = await spiderByWord(session, flags.spider ?? note.spider, note.spec.args ?? {})
             if (spider === null) throw spiderUnknown(note.spider, '--spider <file>')
             const { seedOptions } = await import('../../run/seeds/seed-options.js')
             const details = { spider: note.spider, refetch: flags.refetch }

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { EXIT, ShoalError } from '../../errors.js'
 import type { ReparseSummary } from '../../run/reparse/reparse.js'
@@ -7,10 +6,11 @@ import { guide } from '../help.js'
 import { type Since, since } from '../record-filters.js'
 import { acts, wholeNumber } from '../session.js'
 import { withSignals } from '../signals.js'
+import { type ArgFlags, argOption, fileSource } from '../spider-choice.js'
 import { reparseProgress } from '../views/reparse-progress.js'
 import { reparseJson, showReparse } from '../views/reparse-view.js'
 
-interface ReparseFlags {
+interface ReparseFlags extends ArgFlags {
   readonly dryRun: boolean
   readonly crawl?: string
   readonly route?: string
@@ -40,7 +40,7 @@ export function reparseCommand(program: Command): void {
             const crawl =
               flags.crawl === undefined ? undefined : crawlNamed(await results.store.crawls.notes(), flags.crawl)
             return reparse({
-              source: { kind: 'file', path: resolve(file) },
+              source: fileSource(file, flags),
               results,
               dryRun,
               workers,
@@ -60,6 +60,7 @@ export function reparseCommand(program: Command): void {
         }).finally(progress.stop)
       }),
     )
+  argOption(command)
   guide(command, {
     examples: [
       ['reparse books.ts --dry-run', 'after fixing a selector: what would change, field by field'],

@@ -1,15 +1,14 @@
-import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { TurnNote, TurnTaken } from '../../coordinator/schedule.js'
 import { EXIT } from '../../errors.js'
 import type { ScheduleRow } from '../../run/schedules.js'
-import type { SpiderSource } from '../../run/spider-source.js'
 import type { Spider } from '../../spider/spider.js'
 import { guide } from '../help.js'
 import type { Output } from '../output.js'
 import { acts, programName, shellWord, watchOptions } from '../session.js'
 import { sidecarFor, sidecarOptions } from '../sidecars.js'
 import { withSignals } from '../signals.js'
+import { type ArgFlags, argOption, fileSources } from '../spider-choice.js'
 import { clean } from '../terminal/clean.js'
 import { count, moment, plural } from '../terminal/format.js'
 import { shrinking, table } from '../terminal/table.js'
@@ -28,7 +27,7 @@ export function scheduleCommand(program: Command): void {
     .description('start a crawl whenever a schedule is due, until stopped; workers fetch the pages')
     .argument('<spider...>', 'spider files (.ts, .js) with a schedule')
     .action(
-      acts(async (session, files: string[], flags: { dashboard: boolean }) => {
+      acts(async (session, files: string[], flags: ArgFlags & { dashboard: boolean }) => {
         const { settings, output, json, sameDatabase } = session
         const note = (line: string) => {
           if (!json) output.note(line)
@@ -39,7 +38,7 @@ export function scheduleCommand(program: Command): void {
           const { runSchedules } = await import('../../run/schedules.js')
           await runSchedules({
             settings,
-            sources: sourcesOf(files),
+            sources: fileSources(files, flags),
             drain,
             sidecar: sidecarFor(session, flags, true),
             writeLog: (line) => process.stderr.write(line),
@@ -58,7 +57,7 @@ export function scheduleCommand(program: Command): void {
         })
       }),
     )
-  sidecarOptions(watchOptions(run))
+  sidecarOptions(watchOptions(argOption(run)))
   guide(run, {
     examples: [
       [
@@ -77,25 +76,24 @@ export function scheduleCommand(program: Command): void {
     .description('show the next scheduled runs, the last one, who started it and its outcome')
     .argument('<spider...>', 'spider files (.ts, .js) with a schedule')
     .action(
-      acts(async (session, files: string[]) => {
+      acts(async (session, files: string[], flags: ArgFlags) => {
         const { output, json, clock } = session
         const { listSchedules } = await import('../../run/schedules.js')
-        const rows = await session.withBackends((backends) => listSchedules(sourcesOf(files), backends, clock.now()))
+        const rows = await session.withBackends((backends) =>
+          listSchedules(fileSources(files, flags), backends, clock.now()),
+        )
         if (json) for (const row of rows) output.json(rowJson(row))
         else printRows(output, rows)
         return EXIT.ok.code
       }),
     )
+  argOption(list)
   guide(list, {
     examples: [
       ['schedule list books.ts', 'next runs, and the outcome of the last one'],
       ['schedule list books.ts --json', '{"spider":…,"cron":…,"next":[…],"last":{…},"crawl":{…},"visits":{…}}'],
     ],
   })
-}
-
-function sourcesOf(files: readonly string[]): SpiderSource[] {
-  return files.map((file) => ({ kind: 'file', path: resolve(file) }))
 }
 
 function nextLine({ name, schedule }: Spider, now: number): string {

@@ -1,13 +1,12 @@
-import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { EXIT } from '../../errors.js'
-import type { SpiderSource } from '../../run/spider-source.js'
 import { cliUser } from '../controlled.js'
 import { startLines } from '../crawl-run.js'
 import { rememberSource } from '../export/source-memory.js'
 import { guide } from '../help.js'
 import { acts, type CrawlFlags, programName, SEEDS_HELP, shellWord } from '../session.js'
 import { withSignals } from '../signals.js'
+import { type ArgFlags, argOption, fileSource } from '../spider-choice.js'
 
 /** Only worth a message if it takes this long. */
 const WAITING_MS = 3_000
@@ -20,9 +19,9 @@ export function startCommand(program: Command): void {
     .option('--fresh', 'start a new crawl instead of resuming an unfinished one', false)
     .option('--seeds <source>', SEEDS_HELP)
     .action(
-      acts(async (session, file: string, flags: CrawlFlags) => {
+      acts(async (session, file: string, flags: CrawlFlags & ArgFlags) => {
         const { settings, output, json, clock } = session
-        const source: SpiderSource = { kind: 'file', path: resolve(file) }
+        const source = fileSource(file, flags)
         session.noteAddresses()
         const onDrain = () => output.note('stopping; run the same command to add the remaining start URLs')
         let cancelNote = () => {}
@@ -43,8 +42,8 @@ export function startCommand(program: Command): void {
             },
           })
           rememberSource(settings, started.spider, source)
-          const { crawl, spider, resumed, seeds, seeded, spiderChanged } = started
-          if (json) output.json({ crawl, spider, resumed, ...seeds, seeded, spiderChanged })
+          const { crawl, spider, args, resumed, seeds, seeded, spiderChanged } = started
+          if (json) output.json({ crawl, spider, args, resumed, ...seeds, seeded, spiderChanged })
           else {
             for (const line of startLines(started)) output.note(line)
             output.note(
@@ -56,6 +55,7 @@ export function startCommand(program: Command): void {
         }).finally(() => cancelNote())
       }),
     )
+  argOption(command)
   guide(command, {
     examples: [
       ['start books.ts --queue redis://queue.example', 'open the crawl; any `shoal worker books.ts` works on it'],

@@ -10,6 +10,7 @@ import {
   workerSnapshots,
 } from '../../observe/snapshots/snapshot.js'
 import { readTrouble, type Trouble } from '../../observe/trouble.js'
+import { argumentsText } from '../../spider/arguments.js'
 import { describeFiltered } from '../../url/filter-reasons.js'
 import type { Backends } from '../../wire/backends.js'
 import { chooseCrawl, crawlsNewestFirst, hasEnded } from '../crawl-choice.js'
@@ -105,6 +106,7 @@ function asJson({
     ...estimate,
     crawl: stats.id,
     spider: stats.spider,
+    args: stats.args ?? {},
     finishedAt: stats.finishedAt,
     endedBy: stats.endedBy,
     skipped: stats.skipped,
@@ -203,6 +205,7 @@ function screen(
     style.dim(
       `started ${moment(started)}, ${duration(until - started)}${stats.finishedAt === null ? ' so far' : ' in total'}`,
     ),
+    ...(stats.args === undefined ? [] : [`arguments ${clean(argumentsText(stats.args))}`]),
     '',
     figures([stats.queued, 'queued'], [stats.delayed, 'delayed'], [stats.leased, 'in flight']).trimEnd(),
     `${figures([stats.done, 'done'], [stats.skipped, 'skipped'], [stats.dead, 'dead'])}${style.dim(`${count(over)} of ${count(stats.total)}, ${percent(over, stats.total)}`)}`,

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { maskUrl } from '../../config.js'
 import { EXIT } from '../../errors.js'
@@ -6,11 +5,12 @@ import { guide } from '../help.js'
 import { acts, wholeNumberOrAuto, workerOptions } from '../session.js'
 import { sidecarFor, sidecarOptions } from '../sidecars.js'
 import { withSignals } from '../signals.js'
+import { type ArgFlags, argOption, fileSources } from '../spider-choice.js'
 import { clean } from '../terminal/clean.js'
 import { duration, plural } from '../terminal/format.js'
 import { turnLine } from './schedule.js'
 
-interface WorkerFlags {
+interface WorkerFlags extends ArgFlags {
   readonly procs: number | 'auto'
   readonly exitWhenIdle: boolean
   readonly schedule: boolean
@@ -52,7 +52,7 @@ export function workerCommand(program: Command): void {
           const { serveCrawls } = await import('../../run/serve-crawls.js')
           const served = await serveCrawls({
             settings,
-            sources: files.map((file) => ({ kind: 'file', path: resolve(file) })),
+            sources: fileSources(files, flags),
             workers: flags.procs,
             exitWhenIdle: flags.exitWhenIdle,
             schedule: flags.schedule,
@@ -71,7 +71,7 @@ export function workerCommand(program: Command): void {
         })
       }),
     )
-  sidecarOptions(workerOptions(command))
+  sidecarOptions(workerOptions(argOption(command)))
   guide(command, {
     examples: [
       ['worker books.ts --queue redis://queue.example', 'on as many machines as you like'],

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import type { CrawlArgs, CrawlInfo } from '../../frontier/frontier.js'
 import type { SpiderSource } from '../../run/spider-source.js'
 import type { Spider } from '../../spider/spider.js'
 import type { BackendAddresses } from '../../wire/backends.js'
@@ -22,17 +23,29 @@ export function rememberSource(backends: BackendAddresses, spider: string, sourc
   }
 }
 
-/** The spider as it is now; null when it is not remembered, or its file is gone or broken. */
-export async function rememberedSpider(backends: BackendAddresses, spider: string): Promise<Spider | null> {
+/**
+ * The spider as it is now; null when it is not remembered, or its file is gone or broken. `args`: those of a crawl, instead of those that it was last
+ * loaded with.
+ */
+export async function rememberedSpider(
+  backends: BackendAddresses,
+  spider: string,
+  args?: CrawlArgs,
+): Promise<Spider | null> {
   const file = memoryOf(backends)
   const source = file === null ? undefined : readSources(file)[spider]
   if (source === undefined) return null
   try {
     const { spiderFrom } = await import('../../run/spider-source.js')
-    return await spiderFrom(source)
+    return await spiderFrom(source.kind === 'file' && args !== undefined ? { ...source, args } : source)
   } catch {
     return null
   }
+}
+
+/** The spider of a crawl, built with the arguments of the crawl. */
+export function spiderOfCrawl(backends: BackendAddresses, { spider, args = {} }: CrawlInfo): Promise<Spider | null> {
+  return rememberedSpider(backends, spider, args)
 }
 
 function memoryOf({ queue, store }: BackendAddresses): string | null {

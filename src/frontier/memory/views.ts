@@ -7,8 +7,11 @@ import { type Crawl, deadOf, type Entry, type Hold, type Host, lastCode, stateOf
 
 export function infoOf(crawl: Crawl): CrawlInfo {
   const { spec, state, endedBy, spiderChanges, createdAt, startedAt, finishedAt, seeding } = crawl
-  const { id, spider, spiderHash } = spec
-  return { id, spider, state, endedBy, spiderHash, spiderChanges, createdAt, startedAt, finishedAt, seeding }
+  const { id, spider, spiderHash, args } = spec
+  return {
+    ...{ id, spider, ...(args !== undefined && { args }), state, endedBy, spiderHash, spiderChanges },
+    ...{ createdAt, startedAt, finishedAt, seeding },
+  }
 }
 
 export function statsOf(crawl: Crawl, watchedSince: number | null, now: number): CrawlStats {

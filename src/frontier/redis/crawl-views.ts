@@ -5,6 +5,7 @@ import { addFiltered, type FilterCounts, filteredOf } from '../filtered.js'
 import type {
   CrawlId,
   CrawlInfo,
+  CrawlSpec,
   CrawlState,
   CrawlStats,
   HostInfo,
@@ -340,7 +341,15 @@ function infoOf(parts: readonly Part[]): CrawlInfo {
     startedAt: started.length === 0 ? null : Math.min(...started),
     finishedAt: ended ? Math.max(...times('finished')) : null,
     seeding: parts.some((part) => part.fields.get('seeding')?.toString() === '1'),
+    ...argsIn(field('spec')),
   }
+}
+
+/** Most crawls have none: their spec is not parsed every time somebody looks at them. */
+function argsIn(spec: string): Pick<CrawlInfo, 'args'> {
+  if (!spec.includes('"args":')) return {}
+  const { args } = JSON.parse(spec) as CrawlSpec
+  return args === undefined ? {} : { args }
 }
 
 function joined(a: WorkerInfo, b: WorkerInfo): WorkerInfo {

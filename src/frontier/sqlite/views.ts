@@ -5,6 +5,7 @@ import type { FilterExample, FilteredLinks, FilterReason } from '../../url/filte
 import type { Fingerprint, Json, Link } from '../../url/link.js'
 import { filteredOf } from '../filtered.js'
 import {
+  type CrawlArgs,
   type CrawlId,
   type CrawlInfo,
   type CrawlSpec,
@@ -237,6 +238,7 @@ function toInfo(v: SqlValue[]): CrawlInfo {
     startedAt: optional(v[7]),
     finishedAt: optional(v[8]),
     seeding: v[9] === 1,
+    ...(typeof v[10] === 'string' && { args: JSON.parse(v[10]) as CrawlArgs }),
   }
 }
 
@@ -266,7 +268,9 @@ function toLinkInfo(v: SqlValue[]): LinkInfo {
 }
 
 const INFO_COLUMNS =
-  'id, spider, state, ended_by, spider_hash, spider_changes, created_at, started_at, finished_at, seeding'
+  'id, spider, state, ended_by, spider_hash, spider_changes, created_at, started_at, finished_at, seeding, ' +
+  // A damaged spec is a matter for the check of the file, not a reason to list no crawl.
+  "iif(json_valid(spec), json_extract(spec, '$.args'), NULL)"
 const LINK_COLUMNS = `links.num, printf('%016x', links.fp), links.url, hosts.host, links.route, links.state, links.depth, links.priority,
   links.attempts, links.throttles, links.reclaims, links.added_at, links.due_at, leases.worker, leases.granted_at, links.ended_at,
   links.failures, links.data, links.request`

@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.js'
 import { asShoalError } from '../../errors.js'
+import type { CrawlId } from '../../frontier/frontier.js'
 import type { Harvest, Route, Spider } from '../../spider/spider.js'
 import type { BlobStore } from '../../store/blob-store.js'
 import { compareLease } from '../../store/judge.js'
@@ -14,8 +15,9 @@ import { emptyReport, list, noteChange, noteFailure, type ReparseReport, tallyOf
 
 /** What a reparse works with: no fetcher and no queue. */
 export interface ReparseParts {
-  readonly spider: Spider
-  readonly admitter: Admitter
+  readonly spider: Pick<Spider, 'name'>
+  /** What reads the pages of a crawl: the spider, built with the arguments of that crawl. */
+  readonly readerOf: (crawl: CrawlId) => PageReader
   readonly store: Pick<RecordStore, 'records' | 'lookup'>
   readonly pages: Pick<BlobStore, 'get'>
   readonly clock: Clock
@@ -60,19 +62,27 @@ export async function reparsePages(pages: readonly KeptPage[], parts: ReparsePar
   return report
 }
 
+/** A spider with its filter. */
+export interface PageReader {
+  readonly spider: Spider
+  readonly admitter: Admitter
+}
+
 /** A page, its link, and the route it was fetched for; if that route no longer exists, the one that matches the URL now. */
 interface Reading {
   readonly page: KeptPage
+  readonly spider: Spider
   readonly link: Asked['link']
   readonly route: Route | null
 }
 
-function readingOf(page: KeptPage, { spider, admitter }: ReparseParts): Reading {
+function readingOf(page: KeptPage, { readerOf }: ReparseParts): Reading {
+  const { spider, admitter } = readerOf(page.crawl)
   const link: Asked['link'] = page.link ?? { url: page.url, depth: page.depth }
   const recorded = spider.routes.get(page.route)
-  if (recorded !== undefined) return { page, link, route: recorded }
+  if (recorded !== undefined) return { page, spider, link, route: recorded }
   const admission = admitter.resolve(link.url, '')
-  return { page, link, route: admission.ok ? (spider.routes.get(admission.target.route) ?? null) : null }
+  return { page, spider, link, route: admission.ok ? (spider.routes.get(admission.target.route) ?? null) : null }
 }
 
 /** All pages of a job are requested at once: the blob store reads neighbours together. */
@@ -97,10 +107,10 @@ function passOver({ page, link }: Reading, report: ReparseReport, given: Given):
 }
 
 async function readAgain(
-  { page, link, route }: Reading & { readonly route: Route },
+  { page, spider, link, route }: Reading & { readonly route: Route },
   body: Uint8Array,
   index: number,
-  { spider, clock, onHandler, startedAt }: ReparseParts,
+  { clock, onHandler, startedAt }: ReparseParts,
   report: ReparseReport,
   given: Given,
 ): Promise<void> {

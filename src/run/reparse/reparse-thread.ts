@@ -3,11 +3,14 @@ import { systemClock } from '../../clock.js'
 import { spiderError } from '../../error-place.js'
 import { asShoalError } from '../../errors.js'
 import { createLog } from '../../log.js'
+import { spiderForCrawl } from '../../spider/arguments.js'
+import type { Spider } from '../../spider/spider.js'
+import type { RecordStore } from '../../store/record-store.js'
 import { createAdmitter } from '../../url/admit.js'
 import { BackendWatch } from '../../while-away.js'
 import { resultsFromPort } from '../../wire/backends.js'
 import { spiderFrom } from '../spider-source.js'
-import { type ReparseParts, reparsePages } from './reparse-pages.js'
+import { type PageReader, type ReparseParts, reparsePages } from './reparse-pages.js'
 import {
   DRAINING,
   type FromReparseThread,
@@ -37,7 +40,7 @@ async function main({ source, results, dryRun, startedAt, logLevel, beat }: Repa
   let turn: Promise<unknown> = Promise.resolve()
   const parts: Omit<ReparseParts, 'onHandler'> = {
     spider,
-    admitter: createAdmitter(spider.admit),
+    readerOf: await readersOf(spider, store),
     store,
     pages,
     clock,
@@ -72,6 +75,28 @@ async function main({ source, results, dryRun, startedAt, logLevel, beat }: Repa
   const handlerMs = Math.max(0, ...[...spider.routes.values()].map((route) => route.handlerTimeoutMs))
   send({ kind: 'ready', spider: { name: spider.name, savePages: spider.savePages, handlerMs } })
   for (const message of waiting) receive(message)
+}
+
+/**
+ * The readers of the pages of each crawl: of a spider with arguments, one for each that its crawls were started with. A crawl that the store no longer
+ * knows is read with the arguments of the command.
+ */
+async function readersOf(spider: Spider, { crawls }: RecordStore): Promise<ReparseParts['readerOf']> {
+  const own: PageReader = { spider, admitter: createAdmitter(spider.admit) }
+  if (spider.args === null) return () => own
+  const argsOf = new Map((await crawls.notes()).map((note) => [note.crawl, note.spec.args ?? {}]))
+  const readers = new Map<string, PageReader>()
+  return (crawl) => {
+    const args = argsOf.get(crawl)
+    if (args === undefined) return own
+    const key = JSON.stringify(args)
+    const known = readers.get(key)
+    if (known !== undefined) return known
+    const built = spiderForCrawl(spider, args)
+    const reader = { spider: built, admitter: createAdmitter(built.admit) }
+    readers.set(key, reader)
+    return reader
+  }
 }
 
 function send(message: FromReparseThread): void {

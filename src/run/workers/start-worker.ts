@@ -88,7 +88,8 @@ export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void 
   const { frontier, store } = backends
   const http = (parts.spooling ?? ((plain) => plain))(createHttpFetcher({ clock }))
   const { browser: executable = null, browserPages: maxPages = CONFIG.browserPages.default } = parts
-  const fetcher = spiders.some(rendersPages)
+  // With other arguments a spider may render pages, even if it does not with those that it was loaded with.
+  const fetcher = spiders.some((spider) => spider.args !== null || rendersPages(spider))
     ? withBrowser(http, createBrowserFetcher({ clock, executable, maxPages }))
     : http
   const allocator = createProxyAllocator({ ledger: backends.proxies, clock, random, worker: id })

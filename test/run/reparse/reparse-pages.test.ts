@@ -5,6 +5,7 @@ import { type ReparseParts, reparsePages } from '../../../src/run/reparse/repars
 import type { ReparseReport } from '../../../src/run/reparse/reparse-report.js'
 import { defineSpider } from '../../../src/spider/definition.js'
 import { spiderFromDefinition } from '../../../src/spider/resolve.js'
+import type { Spider } from '../../../src/spider/spider.js'
 import type { KeptPage } from '../../../src/store/kept-pages.js'
 import { memoryRecordStore } from '../../../src/store/memory/memory-record-store.js'
 import type { FetchRow, RecordStore, StoredRecord } from '../../../src/store/record-store.js'
@@ -47,11 +48,14 @@ beforeEach(async () => {
   )
 })
 
-function run(pages: KeptPage[], parts: Partial<ReparseParts> = {}): Promise<ReparseReport> {
-  const { spider: used = MENDED } = parts
+function run(
+  pages: KeptPage[],
+  { spider: used = MENDED, ...parts }: Partial<Omit<ReparseParts, 'spider'>> & { spider?: Spider } = {},
+): Promise<ReparseReport> {
+  const reader = { spider: used, admitter: createAdmitter(used.admit) }
   return reparsePages(pages, {
     spider: used,
-    admitter: createAdmitter(used.admit),
+    readerOf: () => reader,
     store,
     pages: { get: async (ref) => (PAGES[ref] === undefined ? null : Buffer.from(PAGES[ref])) },
     clock: new ManualClock(),
