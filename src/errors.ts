@@ -37,6 +37,10 @@ export const EXIT = {
     code: 8,
     meaning: 'The queue lost the state of the crawl; `shoal recover` adds its start URLs and known pages again.',
   },
+  checkFailed: {
+    code: 9,
+    meaning: '`check` found a saved page of which a spider now makes something else, or on which it fails.',
+  },
   interrupted: {
     code: 130,
     meaning: 'Ctrl-C (SIGINT): pages in flight were finished and the rest returned to the queue; run again to resume.',

@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { version } from '../version.js'
 import { alertsCommand } from './commands/alerts.js'
 import { auditCommand } from './commands/audit.js'
+import { checkCommand } from './commands/check.js'
 import { controlCommand } from './commands/control.js'
 import { crawlCommand } from './commands/crawl.js'
 import { crawlsCommand } from './commands/crawls.js'
@@ -54,6 +55,7 @@ export function buildProgram(): Command {
   initCommand(program)
   demoCommand(program)
   tryCommand(program)
+  checkCommand(program)
   program.commandsGroup('Crawl:')
   runCommand(program)
   crawlCommand(program)
