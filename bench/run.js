@@ -7,6 +7,7 @@ import { parseArgs } from 'node:util'
 const HELP = `npm run bench -- <bench> [options]
 
   crawl      Shoal against undici, htmlparser2, cheerio and Crawlee on the same site: CPU per page, pages per second
+  docs       1,000 pages of Debian's documentation: shoal crawl against the same record from a tree, and its Markdown
   frontier   the Redis frontier against BullMQ, the way of scrapy-redis and plain SADD on a private redis-server: CPU of Redis,
              memory, growth; and the SQLite frontier against bare prepared statements. Takes a while with 10 million URLs
   slow-hosts what a host that hangs and one that takes 20 s do to the CPU and the page order of other hosts
@@ -22,7 +23,7 @@ const HELP = `npm run bench -- <bench> [options]
   watchers   CPU per page that 200 dashboard clients add which read slowly or not at all
   store      Postgres: writes against hand-written loops, growth to 10 million rows, exports, reparse, retention
 
-  --pages N      pages of the largest contender (crawl 20000, slow-hosts 30000, memory 200000, latency 2000), links (frontier) or records (export)
+  --pages N      pages of the largest contender (crawl 20000, docs 1000, slow-hosts 30000, memory 200000, latency 2000), links (frontier) or records (export)
   --rounds N     runs of each contender, in turns; the median counts (default 3)
   --only a,b     only these contenders; of frontier also the parts speed, masters, footprint, sqlite;
                  of store also the parts write, growth, export, reparse, retention
@@ -51,6 +52,7 @@ const { values, positionals } = parseArgs({
 
 const BENCHES = [
   'crawl',
+  'docs',
   'slow-hosts',
   'frontier',
   'polite',

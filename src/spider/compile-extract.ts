@@ -1,5 +1,6 @@
 import { ShoalError } from '../errors.js'
 import { isAbsolute } from '../url/base.js'
+import type { Json } from '../url/link.js'
 import { parseUrl } from '../url/parse-url.js'
 import { matchUrl, type UrlPattern } from '../url/patterns.js'
 import { compilePatterns } from './admit-rules.js'
@@ -7,8 +8,10 @@ import type { CheckedRoute } from './definition-schema.js'
 import { compileEach, type EachReader } from './each.js'
 import { compileHarvest, type Found, type Harvester, type LinkRule } from './fields.js'
 import { resolveBase } from './html/base-url.js'
+import type { Rule } from './html/program.js'
 import { readRefresh } from './html/refresh.js'
 import type { Page } from './page.js'
+import { pageSummary, SUMMARY_RULES } from './page-summary.js'
 import type { HandlerPlan } from './run-handler.js'
 import type { DeclaredFollow, FoundLink } from './spider.js'
 
@@ -30,7 +33,9 @@ export function compileExtract(name: string, route: CheckedRoute): HandlerPlan['
   }
   const each = record === undefined ? null : compileRecord(`${path}.record`, record)
   const fields = each === null ? (record?.fields ?? {}) : {}
-  const harvester = compileHarvest({ links, fields })
+  const contents = record?.contents === undefined ? null : CONTENTS[record.contents]
+  const more = contents?.rules ?? []
+  const harvester = compileHarvest({ links, fields, more })
   let fieldsOnly: Harvester | null = null
   const rules = follow.map((rule, index) => compileFollow(`${path}.follow[${index}]`, rule))
   return (page, collected) => {
@@ -41,16 +46,29 @@ export function compileExtract(name: string, route: CheckedRoute): HandlerPlan['
     }
     if (each !== null) return each(page)
     if (record === undefined) return NO_RECORDS
-    if (found !== null) return [found.fields]
-    fieldsOnly ??= compileHarvest({ fields })
-    return [fieldsOnly.run(page).fields]
+    if (found === null) {
+      fieldsOnly ??= compileHarvest({ fields, more })
+      found = fieldsOnly.run(page)
+    }
+    return [contents === null ? found.fields : { ...contents.read(page, found), ...found.fields }]
   }
+}
+
+/** What `record.contents` stores of a page, in addition to the fields. */
+interface Contents {
+  /** Read in the same pass as the links. */
+  readonly rules: readonly Rule[]
+  read(page: Page, found: Found): Readonly<Record<string, Json>>
+}
+
+const CONTENTS: Readonly<Record<NonNullable<NonNullable<CheckedRoute['record']>['contents']>, Contents>> = {
+  text: { rules: SUMMARY_RULES, read: (page, { more, base }) => pageSummary(page, more, base) },
 }
 
 const NO_RECORDS: readonly [] = []
 
 /** Reports which field is wrong. Gives the reader of a record with `each`; null: the fields are those of the page. */
-function compileRecord(path: string, { each, fields }: NonNullable<CheckedRoute['record']>): EachReader | null {
+function compileRecord(path: string, { each, fields = {} }: NonNullable<CheckedRoute['record']>): EachReader | null {
   if (each !== undefined) named(`${path}.each`, () => compileEach(each, {}))
   for (const [field, definition] of Object.entries(fields)) {
     const one = { [field]: definition }

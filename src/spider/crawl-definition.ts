@@ -4,8 +4,6 @@ import { parseUrl } from '../url/parse-url.js'
 import { showUrl } from '../url/show-url.js'
 import { defineSpider, type TaggedDefinition } from './definition.js'
 import type { FieldDefinition } from './fields.js'
-import type { Page } from './page.js'
-import { type PageSummary, pageSummary } from './page-summary.js'
 
 /** `shoal crawl`: a spider built from flags. Plain data, so that it can be sent to another process. */
 export interface CrawlOptions {
@@ -36,14 +34,10 @@ export function crawlDefinition(options: CrawlOptions): TaggedDefinition {
       page: {
         match: '**',
         ...(follow !== undefined && { follow: [{ links: follow }] }),
-        ...(hasFields ? { record: { kind: 'page', fields } } : { handler: storePage }),
+        record: hasFields ? { kind: 'page', fields } : { kind: 'page', contents: 'text' },
       },
     },
   })
-}
-
-function storePage(page: Page, out: { record(kind: 'page', key: string, data: PageSummary): void }): void {
-  out.record('page', page.url, pageSummary(page))
 }
 
 function spiderName(urls: readonly string[]): string {

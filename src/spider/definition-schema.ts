@@ -169,8 +169,15 @@ const route = options({
     kind: z.string(),
     each: z.string().min(1).optional(),
     key: z.string().optional(),
-    fields: z.record(z.string(), field),
-  }).optional(),
+    fields: z.record(z.string(), field).optional(),
+    contents: z.enum(['text']).optional(),
+  })
+    .refine(({ fields, contents }) => contents !== undefined || fields !== undefined, 'needs fields, or contents')
+    .refine(
+      ({ each, contents }) => each === undefined || contents === undefined,
+      'contents are those of a whole page: remove each',
+    )
+    .optional(),
   render: z.preprocess(
     (value) => (value === true ? {} : value === false ? undefined : value === 'fallback' ? { when: value } : value),
     render.optional(),

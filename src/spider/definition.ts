@@ -465,7 +465,9 @@ export type RecordRule<Kinds extends RecordDefinitions> = {
     readonly each?: string
     /** The field that identifies the record. Default: the page's URL; with `each`, the URL and the position on the page (`https://…#3`). */
     readonly key?: keyof InputOf<Kinds[Kind]> & string
-    readonly fields: { readonly [Field in keyof InputOf<Kinds[Kind]>]?: FieldDefinition }
+    readonly fields?: { readonly [Field in keyof InputOf<Kinds[Kind]>]?: FieldDefinition }
+    /** The contents of the page as it is, in addition to the fields. `text`: url, status, title, description, language, text (5,000 characters) and links. */
+    readonly contents?: 'text'
   }
 }[keyof Kinds & string]
 

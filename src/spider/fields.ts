@@ -65,6 +65,8 @@ export interface Harvester {
 export interface Found {
   /** Per link rule: the `href`s as they are on the page, in document order, with repetitions; queries in the page's encoding. */
   readonly links: readonly (readonly string[])[]
+  /** Values of the caller's own rules, per rule. */
+  readonly more: readonly (readonly string[])[]
   /** Fields that were found; the others are left out, so that the schema reports them. */
   readonly fields: Readonly<Record<string, Json>>
   /** `href` of the first base element: links resolve against it, and it against the page's URL. */
@@ -93,17 +95,22 @@ export interface Field {
 export function compileHarvest(rules: {
   readonly links?: readonly LinkRule[]
   readonly fields?: Readonly<Record<string, FieldDefinition>>
+  /** Rules whose values the caller reads. */
+  readonly more?: readonly Rule[]
 }): Harvester {
   const links = rules.links ?? []
   const compiled: Rule[] = links.map(linkRule)
   const fields = Object.entries(rules.fields ?? {}).map(([name, definition]) =>
     compileField(name, definition, compiled),
   )
+  const more = rules.more ?? []
+  const firstOfMore = compiled.length
+  compiled.push(...more)
   const base = compiled.push(BASE_HREF) - 1
   const robots = compiled.push(factRule('meta[name="robots" i]@content', false)) - 1
   const refresh = compiled.push(factRule('meta[http-equiv="refresh" i]@content', false)) - 1
   const extractor = compileExtractor(compiled)
-  const asksHtml = links.length > 0 || fields.some((field) => typeof field.source === 'number')
+  const asksHtml = links.length + more.length > 0 || fields.some((field) => typeof field.source === 'number')
   const nothing: readonly string[][] = compiled.map(() => [])
 
   return {
@@ -114,6 +121,7 @@ export function compileHarvest(rules: {
       const baseHref = encoded(found[base]?.[0] ?? null, page)
       return {
         links: encodedLinks(found.slice(0, links.length), page),
+        more: more.length === 0 ? NO_VALUES : found.slice(firstOfMore, firstOfMore + more.length),
         fields: readFields(fields, found, () => page.losslessJson, hintsOf(page, baseHref)),
         base: baseHref,
         nofollow: (found[robots] ?? []).some((content) => /\b(?:nofollow|none)\b/i.test(content)),
@@ -269,6 +277,7 @@ function noLanguage(): null {
 }
 
 const NO_TEXTS: readonly string[] = []
+const NO_VALUES: readonly (readonly string[])[] = []
 
 function refreshTargets(contents: readonly string[], page: Page): readonly string[] {
   // Of nearly every page: no array of its own.

@@ -8,10 +8,9 @@ import { PageText } from './html/page-text.js'
 import type { Rule } from './html/program.js'
 import { parseSelector } from './html/selector.js'
 import type { Page } from './page.js'
-import { BASE_HREF } from './page-base.js'
 import { pageLanguage } from './page-language.js'
 
-/** What `shoal crawl` stores of a page unless it is asked for fields or Markdown. */
+/** `contents: 'text'`, the default record of `shoal crawl`. */
 export type PageSummary = {
   readonly url: string
   readonly status: number
@@ -33,29 +32,24 @@ export const DESCRIPTION_CHARS = 2_000
 const LINK_BYTES = 192 * 1024
 const TEXTUAL = /^text\/|[/+](?:xml|json)$/
 
-const RULES: readonly Rule[] = [
+/** What is read from the tags of a page, in one pass with the rules of its route: a tree would cost ten times as much. */
+export const SUMMARY_RULES: readonly Rule[] = [
   { selector: parseSelector('title'), pick: { kind: 'text' }, first: true, skipNofollow: false, htmlOnly: true },
   attributeRule('meta[name="description" i]@content', true),
   attributeRule('a[href]@href', false),
-  BASE_HREF,
   pageText('body'),
 ]
 
-let extractor: Extractor | null = null
-/** XML has no body: the text of the whole document. */
-let xmlText: Extractor | null = null
-
-/** In one pass over the page, without a tree: 0.3 ms for 60 KB instead of 15. */
-export function pageSummary(page: Page): PageSummary {
+/** `found`: the values of SUMMARY_RULES; `base`: the `href` of the page's base element. */
+export function pageSummary(page: Page, found: readonly (readonly string[])[], base: string | null): PageSummary {
   const { url, status } = page
   const type = mediaTypeOf(page)
-  const summary = { url, status, title: '', description: '', language: null, text: '', links: [] }
-  if (!TEXTUAL.test(type)) return summary
-  if (!hasTags(type)) return { ...summary, text: oneLine(page.text, TEXT_CHARS) }
-  extractor ??= compileExtractor(RULES)
-  const [titles, descriptions, hrefs, bases, texts] = extractor.run(page.text, type)
-  const base = bases?.[0] === undefined ? url : resolveBase(encodeQuery(bases[0], page), url)
-  const links = absoluteLinks(hrefs ?? [], base, page)
+  if (!hasTags(type)) {
+    const text = TEXTUAL.test(type) ? oneLine(page.text, TEXT_CHARS) : ''
+    return { url, status, title: '', description: '', language: null, text, links: [] }
+  }
+  const [titles, descriptions, hrefs, texts] = found
+  const links = absoluteLinks(hrefs ?? [], resolveBase(base, url), page)
   const kept = fitting(links)
   return {
     url,
@@ -85,6 +79,9 @@ function pageText(element: string): Rule {
   return { selector: parseSelector(element), pick, first: true, skipNofollow: false }
 }
 
+let xmlText: Extractor | null = null
+
+/** XML has no body: the text of the whole document. */
 function textOfXml(text: string, type: string): string {
   xmlText ??= compileExtractor([pageText(':root')])
   return xmlText.run(text, type)[0]?.[0] ?? ''

@@ -276,7 +276,7 @@ function checkNames(checked: CheckedDefinition): void {
     if (route.record !== undefined) {
       known(`routes.${name}.record.kind`, 'record kind', route.record.kind, kinds)
       if (route.record.key !== undefined)
-        known(`routes.${name}.record.key`, 'field', route.record.key, Object.keys(route.record.fields))
+        known(`routes.${name}.record.key`, 'field', route.record.key, Object.keys(route.record.fields ?? {}))
     }
     checkReachable(name, route, checked)
   }

@@ -168,6 +168,7 @@ describe('links', () => {
     )
     expect(found).toEqual({
       links: [['t1', 'm?a=1&b=2'], ['t1', 't2'], ['i.png']],
+      more: [],
       fields: {},
       base: '/shop/',
       nofollow: true,
