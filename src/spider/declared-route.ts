@@ -16,7 +16,7 @@ export function declaredRoute(
 ): DeclaredRoute {
   const fields = new Map<string, DeclaredField[]>()
   for (const [kind, { schema }] of kinds) {
-    const selectors = new Map(record?.kind === kind ? Object.entries(record.fields) : [])
+    const selectors = new Map(record?.kind === kind ? Object.entries(record.fields ?? {}) : [])
     const names = new Set([...selectors.keys(), ...schemaFields(schema)])
     const declared = [...names].filter((field) => field.length <= LONGEST_NAME)
     fields.set(
