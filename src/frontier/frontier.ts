@@ -192,6 +192,8 @@ export interface Capabilities {
   readonly ended: 'kept' | 'counted'
   /** Ways of remembering what was seen, in addition to the exact one of each crawl. */
   readonly seen: readonly SeenMode[]
+  /** It knows `LeaseRequest.withoutPermit`. Otherwise such a request is one like any other. */
+  readonly leasesWithoutPermit: boolean
 }
 
 export type SeenMode = 'exact' | 'bloom' | 'set'
@@ -302,6 +304,11 @@ export interface LeaseRequest {
   readonly busy?: number
   /** Where the worker runs, for people; the newest is kept. */
   readonly about?: WorkerAbout
+  /**
+   * It has most pages already (the development cache) and sends few requests. The links of an open host are then leased as if each were the only one: no start
+   * is counted, no slot is held, and `permitMs` is 0. For what it does send it asks for permits, which keep the pace as always.
+   */
+  readonly withoutPermit?: true
 }
 
 export interface WorkerAbout {

@@ -40,7 +40,8 @@ async function permitFor(current: Visit, host: HostKey, parts: VisitParts): Prom
   if (host === lease.link.host && !current.permitUsed) {
     current.permitUsed = true
     const first = { host, at: current.grantedAt, forMs: lease.permitMs }
-    if (isFresh(first, clock)) return first
+    // 0: it came without a permit, even if no time has passed since.
+    if (lease.permitMs > 0 && isFresh(first, clock)) return first
   }
   const askedAt = clock.mono()
   const permit = await step(

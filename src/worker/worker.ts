@@ -30,6 +30,8 @@ export interface WorkerOptions {
   readonly spiders: readonly string[]
   readonly about: WorkerAbout
   readonly partsOf: PartsOf
+  /** Its pages come from a cache, as far as it has them: see `LeaseRequest`. */
+  readonly withoutPermit?: true
 }
 
 /** What the visits of a crawl work with; null when its spider is none of this worker's. A promise only when the queue must be asked. */
@@ -157,7 +159,7 @@ export class CrawlWorker {
   /** Leases as many links as there is room for, unless a lease call is in flight. Called with every flush of the outbox and after a nap. */
   #leaseMore(): void {
     if (this.#stopping || this.#leasing || this.#failure !== null) return
-    const { frontier, id, spiders, clock, about, meter, slots } = this.#options
+    const { frontier, id, spiders, clock, about, meter, slots, withoutPermit } = this.#options
     slots.decide(this.#fetching, this.#committing)
     const free = slots.now - this.#fetching
     const room = Math.min(free, MOST_COMMITTING + free - this.#committing)
@@ -173,6 +175,7 @@ export class CrawlWorker {
       .lease({
         ...{ worker: id, seq: ++this.#seq, want: room, busy: this.#fetching, spiders },
         ...(this.#aboutDue ? { about } : {}),
+        ...(withoutPermit && { withoutPermit }),
       })
       .then((reply) => {
         this.#short = reply.leases.length < room

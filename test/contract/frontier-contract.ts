@@ -36,6 +36,7 @@ import {
   workerOf,
 } from './frontier-fixtures.js'
 import { frontierLivenessContract } from './frontier-liveness-contract.js'
+import { frontierPermitlessContract } from './frontier-permitless-contract.js'
 import { frontierSteerContract } from './frontier-steer-contract.js'
 import { frontierTurnsContract } from './frontier-turns-contract.js'
 
@@ -1944,4 +1945,5 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
   frontierSteerContract(name, makeDriver)
   frontierLivenessContract(name, makeDriver)
   frontierTurnsContract(name, makeDriver)
+  frontierPermitlessContract(name, makeDriver)
 }

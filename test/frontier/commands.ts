@@ -61,6 +61,9 @@ export const spidersArb = fc.constantFrom(['books'], ['books', 'films'], ['films
 /** Most workers state it; many pages at once, so that a turn begins within the few calls of a sequence. */
 const busyArb = fc.record({ busy: fc.constantFrom(undefined, 0, 0, 1, 2, 40) })
 
+/** Of a worker with a development cache. */
+const withoutPermitArb = fc.constantFrom<Pick<LeaseRequest, 'withoutPermit'>>({}, {}, {}, { withoutPermit: true })
+
 export const limitsArb = fc.record(
   {
     delayMs: fc.constantFrom(0, 0, 0, 100, 250),
@@ -233,11 +236,12 @@ const weighted: readonly (readonly [times: number, arb: fc.Arbitrary<Command>])[
   [
     12,
     fc
-      .tuple(workerArb, fc.constantFrom(0, 1, 2, 4, 4, 4), spidersArb, busyArb)
-      .map(([worker, want, spiders, { busy }]) =>
-        command(`lease(${worker}, ${want}, ${spiders}, busy ${busy})`, async (world) => {
+      .tuple(workerArb, fc.constantFrom(0, 1, 2, 4, 4, 4), spidersArb, busyArb, withoutPermitArb)
+      .map(([worker, want, spiders, { busy }, withoutPermit]) =>
+        command(`lease(${worker}, ${want}, ${spiders}, busy ${busy}, ${text(withoutPermit)})`, async (world) => {
           world.seqs.set(worker, (world.seqs.get(worker) ?? 0) + 1)
-          await leaseOn(world, { worker, want, spiders, ...(busy === undefined ? {} : { busy }) })
+          const how = world.driver.can.leasesWithoutPermit ? withoutPermit : {}
+          await leaseOn(world, { worker, want, spiders, ...(busy === undefined ? {} : { busy }), ...how })
         }),
       ),
   ],

@@ -15,6 +15,7 @@ export class CountingMemory extends MemoryFrontier {
     shared: false,
     durable: false,
     ended: 'counted',
+    leasesWithoutPermit: true,
     seen: [],
   }
 
@@ -40,6 +41,7 @@ export class LooseMemory extends CountingMemory {
     shared: false,
     durable: false,
     ended: 'counted',
+    leasesWithoutPermit: true,
     seen: [],
   }
 

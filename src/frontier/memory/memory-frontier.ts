@@ -89,7 +89,14 @@ const UNLIMITED: Limits = { delayMs: 0, concurrency: Number.POSITIVE_INFINITY }
  * tested against it; small crawls may run on it.
  */
 export class MemoryFrontier implements Frontier {
-  readonly can: Capabilities = { priorities: 'exact', shared: false, durable: false, ended: 'kept', seen: [] }
+  readonly can: Capabilities = {
+    priorities: 'exact',
+    shared: false,
+    durable: false,
+    ended: 'kept',
+    seen: [],
+    leasesWithoutPermit: true,
+  }
   readonly #clock: Clock
   readonly #identity = randomUUID()
   readonly #crawls = new Map<CrawlId, Crawl>()
@@ -217,7 +224,7 @@ export class MemoryFrontier implements Frontier {
         skipped.add(lane)
         continue
       }
-      gapsMs += Math.max(...this.#laneGates(lane).map((gate) => gapMs(gate.limits)))
+      if (!request.withoutPermit) gapsMs += Math.max(...this.#laneGates(lane).map((gate) => gapMs(gate.limits)))
       leases.push(this.#leaseOf(this.#grant(head, request)))
     }
     const idleMs = this.#idleMs(crawls)
@@ -654,7 +661,8 @@ export class MemoryFrontier implements Frontier {
     const { lane } = entry
     const { crawl } = lane
     const gates = this.#laneGates(lane)
-    start(gates, now, true)
+    const { withoutPermit = false } = request
+    if (!withoutPermit) start(gates, now, true)
     lane.servedAt = now
     crawl.startedAt ??= now
     entry.state = 'leased'
@@ -667,11 +675,11 @@ export class MemoryFrontier implements Frontier {
       epoch: String(this.#lastEpoch),
       attempt: entry.attempts + 1,
       leasedAt: now,
-      permitMs: Math.min(...gates.map((gate) => permitMs(gate.limits))),
+      permitMs: withoutPermit ? 0 : Math.min(...gates.map((gate) => permitMs(gate.limits))),
       solo: isSolo(entry.reclaims),
       expiresAt: now + crawl.spec.visibilityMs,
       state: 'held',
-      slots: new Map([[lane.host, now]]),
+      slots: new Map(withoutPermit ? [] : [[lane.host, now]]),
     }
     this.#holds.set(hold.token, hold)
     return hold

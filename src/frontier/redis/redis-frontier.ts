@@ -105,6 +105,7 @@ class ShardedFrontier implements RedisFrontier {
       shared: true,
       durable: true,
       ended: 'counted',
+      leasesWithoutPermit: false,
       seen: ['exact', 'bloom', 'set'],
     }
     this.#crawlViews = new CrawlViews(shards)

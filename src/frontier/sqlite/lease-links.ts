@@ -30,6 +30,8 @@ interface Taken {
   readonly solo: boolean
   readonly permitMs: number
   readonly gapMs: number
+  /** It holds a slot of its host. */
+  readonly held: boolean
 }
 
 export function leaseLinks(tx: Transaction, request: LeaseRequest): LeaseReply {
@@ -116,7 +118,7 @@ function takeBest(
     if (allowed <= 0) continue
     queue ??= { links: [], next: 0, hostLimits, loaded: 0, more: true }
     loaded.set(lane.num, queue)
-    const wanted = Math.min(allowed, request.want - taken.length)
+    const wanted = Math.min(request.withoutPermit ? request.want : allowed, request.want - taken.length)
     const columns = nextOf(tx, queue, lane, Math.ceil(wanted / (ready.others + 1)) + 1)
     if (columns === undefined) continue
     const solo = isSolo(columns[8])
@@ -125,15 +127,11 @@ function takeBest(
       continue
     }
     queue.next++
-    Object.assign(host, afterStart(host, hostLimits, now))
-    if (laneLimits !== null) startLane(lane, laneLimits, now)
-    lane.inFlight++
+    const permit = request.withoutPermit ? NO_PERMIT : startOn(host, hostLimits, lane, laneLimits, now)
     lane.servedAt = now
     moveLink(crawl, lane, 'queued', 'leased')
     crawl.startedAt ??= now
-    const permit = Math.min(permitMs(hostLimits), laneLimits === null ? PERMIT_MAX_MS : permitMs(laneLimits))
-    const gap = Math.max(gapMs(hostLimits), laneLimits === null ? 0 : gapMs(laneLimits))
-    taken.push({ columns, lane, host, crawl, solo, permitMs: permit, gapMs: gap })
+    taken.push({ columns, lane, host, crawl, solo, ...permit })
     if (solo) break
     const head = taken.length < request.want ? nextOf(tx, queue, lane, wanted) : undefined
     if (head !== undefined) {
@@ -141,6 +139,26 @@ function takeBest(
     }
   }
   return { taken, drain }
+}
+
+const NO_PERMIT = { permitMs: 0, gapMs: 0, held: false }
+
+/** Counts a start of the host and of the lane, and takes a slot of both. */
+function startOn(
+  host: HostRow,
+  hostLimits: Limits,
+  lane: LaneRow,
+  laneLimits: Limits | null,
+  now: number,
+): Pick<Taken, 'permitMs' | 'gapMs' | 'held'> {
+  Object.assign(host, afterStart(host, hostLimits, now))
+  if (laneLimits !== null) startLane(lane, laneLimits, now)
+  lane.inFlight++
+  return {
+    permitMs: Math.min(permitMs(hostLimits), laneLimits === null ? PERMIT_MAX_MS : permitMs(laneLimits)),
+    gapMs: Math.max(gapMs(hostLimits), laneLimits === null ? 0 : gapMs(laneLimits)),
+    held: true,
+  }
 }
 
 /** The next link of the lane, read ahead by no more than this lease call will need of it. */
@@ -161,7 +179,7 @@ function grant({ sql, counters }: Transaction, taken: readonly Taken[], request:
   const firstEpoch = Math.max(Number(sql.lastEpoch.get()?.[0] ?? 0) + 1, now * 1000)
   sql.saveEpoch.run(firstEpoch + taken.length - 1)
   sql.setLeased.run(firstEpoch, JSON.stringify(taken.map(({ columns }) => columns[0])))
-  return taken.map(({ columns, lane, host, crawl, solo, permitMs }, index) => {
+  return taken.map(({ columns, lane, host, crawl, solo, permitMs, held }, index) => {
     const epoch = firstEpoch + index
     const { visibilityMs } = crawl.spec
     sql.addLease.run(
@@ -176,6 +194,7 @@ function grant({ sql, counters }: Transaction, taken: readonly Taken[], request:
       now + visibilityMs,
       permitMs,
       now,
+      held ? 1 : 0,
       solo ? 1 : 0,
     )
     return toLease(columns, host.host, crawl.spec, epoch, permitMs, visibilityMs)

@@ -31,7 +31,10 @@ import { checkSeen } from '../refusals.js'
 import type { SqliteFrontierEngine } from './sqlite-engine.js'
 import type { DeadMoved } from './steer-links.js'
 
-const CAN: Capabilities = { priorities: 'exact', shared: true, durable: true, ended: 'kept', seen: [] }
+const CAN: Capabilities = {
+  ...{ priorities: 'exact', shared: true, durable: true, ended: 'kept', seen: [] },
+  leasesWithoutPermit: true,
+}
 
 /** The embedded frontier: each method is a call of the engine, which runs elsewhere. */
 export class SqliteFrontier implements Frontier {

@@ -120,7 +120,7 @@ export function prepareEngine(db: SqliteDb) {
     ),
     addLease: statement(
       `INSERT INTO leases (link, crawl, lane, host, worker, seq, epoch, granted_at, deadline, permit_ms, slot_at, held, solo)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?)`,
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     heldBatch: statement(
       `SELECT ${LINK_JSON}, leases.crawl, hosts.host, leases.epoch, leases.permit_ms, leases.granted_at, leases.deadline

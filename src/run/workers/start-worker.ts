@@ -131,6 +131,7 @@ export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void 
       retries: Object.fromEntries(spiders.map(({ name, routes }) => [name, retryWaits(routes.values())])),
       ...(pools.size > 0 && { pools: [...pools.keys()] }),
     },
+    ...(cache !== null && { withoutPermit: true as const }),
     partsOf: partsOfCrawls(spiders, backends, (spider) => spiderProxies(spider, allocator, pools), shared),
   })
   const kept = keepLeases(backends, worker, spiders, { id, lostAfterMs: parts.lostAfterMs ?? LOST_AFTER_MS, clock })
