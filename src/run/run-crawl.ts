@@ -57,6 +57,7 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
   const alerts = loadAlerts(settings.alerts, process.env)
   const grace = gracePeriod(clock, settings.graceMs)
   const localWorkers = createLocalWorkers(clock)
+  const responses = () => (settings.cache === null ? null : localWorkers.responses())
 
   return withClosers(warnOf(log), async (closers) => {
     const { spiders, backends, direct } = await openForWork(sources, settings, drain, clock, log)
@@ -114,7 +115,9 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
       working.add(stopSeeding, () => duties.stop(), ...workers.map((worker) => () => worker.stop(graceMs)))
       working.add(grace.start)
       try {
-        const workersNow = () => ({ workersAlive: failures.alive, workersReady: localWorkers.list().length })
+        const workersNow = () => ({
+          ...{ workersAlive: failures.alive, workersReady: localWorkers.list().length, responses: responses() },
+        })
         const interrupted = await watch(options, backends, crawl, failures, workersNow, seeding.all)
         return { interrupted, duties, failures }
       } catch (error) {
@@ -124,13 +127,16 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
     })
 
     const stats = await backends.frontier.stats(crawl)
-    options.onProgress?.(await runProgress(backends, crawl, stats, { workersAlive: 0, workersReady: 0 }))
+    options.onProgress?.(
+      await runProgress(backends, crawl, stats, { workersAlive: 0, workersReady: 0, responses: responses() }),
+    )
     log.info('crawl.finished', { crawl, state: stats.state, done: stats.done })
     const seconds = (clock.mono() - startedAt) / 1000
     const { interrupted, failures, duties } = worked
     const { drained } = failures
     return runSummary(backends, stats, spider, {
-      ...{ before, seconds, interrupted, drained, workers: localWorkers.pages(), drift: await duties.drift() },
+      ...{ before, seconds, interrupted, drained, workers: localWorkers.pages() },
+      ...{ responses: responses(), drift: await duties.drift() },
     })
   })
 }
@@ -157,7 +163,7 @@ async function watch(
   backends: Backends,
   crawl: CrawlId,
   failures: WorkerFailures,
-  workersNow: () => Pick<RunProgress, 'workersAlive' | 'workersReady'>,
+  workersNow: () => Pick<RunProgress, 'workersAlive' | 'workersReady' | 'responses'>,
   seeding: Promise<unknown>,
 ): Promise<boolean> {
   seeding.catch((error: unknown) => {

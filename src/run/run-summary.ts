@@ -8,7 +8,7 @@ import type { KindCount } from '../store/record-store.js'
 import type { VisitCounts } from '../store/visits.js'
 import { type DescribedLinks, describeFiltered } from '../url/filter-reasons.js'
 import type { Backends } from '../wire/backends.js'
-import type { WorkerPages } from './workers/local-workers.js'
+import type { ResponseSources, WorkerPages } from './workers/local-workers.js'
 
 export interface RunStart {
   readonly crawl: CrawlId
@@ -32,6 +32,8 @@ export interface RunProgress {
   readonly workersAlive: number
   /** Those that have loaded everything and ask for pages. */
   readonly workersReady: number
+  /** As far as the workers have reported; null: without a development cache. */
+  readonly responses: ResponseSources | null
   /** Read only while nothing ends. */
   readonly waits: Waits
 }
@@ -62,6 +64,8 @@ export interface RunSummary {
   readonly drained: boolean
   /** What each worker of this run has fetched. Workers of other commands may have fetched the rest. */
   readonly workers: readonly WorkerPages[]
+  /** Where the responses of this run came from, robots.txt not included; null: without a development cache. */
+  readonly responses: ResponseSources | null
   /** For a spider that recrawls: how its pages compare with the previous crawl. */
   readonly visits: VisitCounts | null
   /** Fields that used to be filled and no longer are. */
@@ -82,7 +86,7 @@ export async function runProgress(
   backends: Backends,
   crawl: CrawlId,
   stats: CrawlStats,
-  workers: Pick<RunProgress, 'workersAlive' | 'workersReady'>,
+  workers: Pick<RunProgress, 'workersAlive' | 'workersReady' | 'responses'>,
 ): Promise<RunProgress> {
   const hosts = await backends.frontier.hosts(crawl, { limit: HOSTS_SHOWN, busiest: true })
   const { records, rejected } = recordTotals(await backends.store.records.counts({ crawl }))
@@ -94,7 +98,9 @@ export async function runSummary(
   backends: Backends,
   stats: CrawlStats,
   spider: Pick<Spider, 'records' | 'routes'>,
-  run: Pick<RunSummary, 'seconds' | 'interrupted' | 'drained' | 'workers' | 'drift'> & { readonly before: CrawlStats },
+  run: Pick<RunSummary, 'seconds' | 'interrupted' | 'drained' | 'workers' | 'responses' | 'drift'> & {
+    readonly before: CrawlStats
+  },
 ): Promise<RunSummary> {
   const { id: crawl, state, endedBy, done, failed, dead, retried, skipped } = stats
   const counts = await backends.store.records.counts({ crawl })
@@ -109,6 +115,7 @@ export async function runSummary(
     interrupted: run.interrupted && state !== 'finished',
     drained: run.drained && state !== 'finished',
     workers: run.workers,
+    responses: run.responses,
     visits: await backends.store.visits.counts(crawl),
     drift: run.drift.filter(({ change }) => change === 'fell'),
     neverMatched: await neverMatchedOf(backends, crawl, spider),

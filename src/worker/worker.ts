@@ -30,8 +30,8 @@ export interface WorkerOptions {
   readonly spiders: readonly string[]
   readonly about: WorkerAbout
   readonly partsOf: PartsOf
-  /** Its pages come from a cache, as far as it has them: see `LeaseRequest`. */
-  readonly withoutPermit?: true
+  /** True while its pages come from a cache: see `LeaseRequest`. Left out: never. */
+  readonly withoutPermit?: () => boolean
 }
 
 /** What the visits of a crawl work with; null when its spider is none of this worker's. A promise only when the queue must be asked. */
@@ -175,7 +175,7 @@ export class CrawlWorker {
       .lease({
         ...{ worker: id, seq: ++this.#seq, want: room, busy: this.#fetching, spiders },
         ...(this.#aboutDue ? { about } : {}),
-        ...(withoutPermit && { withoutPermit }),
+        ...(withoutPermit?.() && { withoutPermit: true }),
       })
       .then((reply) => {
         this.#short = reply.leases.length < room

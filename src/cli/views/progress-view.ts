@@ -27,6 +27,7 @@ export function progressLines(progress: RunProgress, fleet: Fleet, now: number, 
     ...(stats.failed > 0 ? [style.yellow(`${count(stats.failed)} failed, ${count(stats.retried)} retried`)] : []),
     ...(stats.dead > 0 ? [style.red(`${count(stats.dead)} dead`)] : []),
     `${count(stats.leased)} in flight`,
+    ...cacheText(progress),
     ...workersText(progress.workersAlive, fleet.workers, style),
   ]
   return [
@@ -49,6 +50,10 @@ export function waitLines({ missing, unreachable }: Waits, now: number): string[
   ]
 }
 
+function cacheText({ responses }: RunProgress): string[] {
+  return responses === null ? [] : [`${count(responses.cache)} from the cache`]
+}
+
 /** Nothing while there is only one. */
 function workersText(alive: number, wanted: Fleet['workers'], style: Style): string[] {
   if (wanted === 'auto') return alive > 1 ? [`${alive} workers`] : []
@@ -69,6 +74,7 @@ export function progressLine(progress: RunProgress, fleet: Fleet, now: number): 
     plural(progress.records, 'record'),
     ...(stats.failed > 0 ? [`${count(stats.failed)} failed`] : []),
     ...(stats.dead > 0 ? [`${count(stats.dead)} dead`] : []),
+    ...cacheText(progress),
     outlook(progress, fleet, now),
     ...waitLines(progress.waits, now),
   ]

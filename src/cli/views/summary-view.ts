@@ -88,6 +88,7 @@ export function printSummary(output: Output, summary: RunSummary, details: Summa
   print(
     `  ${figure(summary.pages)}  pages fetched${summary.retried > 0 ? style.dim(`, ${count(summary.retried)} retried`) : ''}`,
   )
+  if (summary.responses !== null) print(`             ${sourcesText(summary.responses)}`)
   const shares = sharesText(summary.workers)
   if (shares !== null) print(`             ${style.dim(shares)}`)
   for (const line of visitLines(summary.visits, style)) print(line)
@@ -115,6 +116,11 @@ export function neverMatchedLines({ neverMatched }: Pick<RunSummary, 'neverMatch
   const more = neverMatched.length - shown.length
   const lines = shown.map((text) => `             ${style.red('never')} ${clean(text)}`)
   return more > 0 ? [...lines, style.dim(`             and ${count(more)} more`)] : lines
+}
+
+/** Never left out with a cache: whoever forgot about it would wonder why the site does not change. */
+export function sourcesText({ cache, network }: NonNullable<RunSummary['responses']>): string {
+  return `${plural(cache, 'response')} from the cache, ${count(network)} from the network`
 }
 
 /** How the workers of this run shared the pages; null when there was only one. */

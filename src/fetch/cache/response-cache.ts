@@ -10,6 +10,8 @@ import { isKept } from './is-kept.js'
 
 /** Responses of earlier runs, for development: the same request again sends nothing. Several processes may share a folder. */
 export interface ResponseCache {
+  /** The last requests were all in vain: it is the first run, or a part of the site that no run has seen. */
+  readonly isCold: boolean
   /** Null: there is none, it is too old, or its file is damaged. */
   find(request: CacheableRequest): Promise<FetchResponse | null>
   /** Keeps the response if it is one that the next run should get. Never fails: a cache that cannot be written is only slower. */
@@ -25,9 +27,23 @@ interface ResponseCacheOptions {
   readonly onUnwritable: (reason: string) => void
 }
 
+/** One page in a hundred that is new must not make a cache look cold. */
+const COLD_AFTER = 8
+
 /** The folder must have been prepared (cache-folder.ts). */
 export function openResponseCache({ folder, maxAgeMs, clock, onUnwritable }: ResponseCacheOptions): ResponseCache {
   let isReported = false
+  let missesInARow = 0
+
+  const read = async (request: CacheableRequest): Promise<FetchResponse | null> => {
+    const bytes = await readFile(entryPath(folder, cacheKey(request))).catch(() => null)
+    const entry = bytes === null ? null : decodeEntry(bytes)
+    if (entry === null) return null
+    if (maxAgeMs !== null && clock.now() - entry.at > maxAgeMs) return null
+    const { response, at } = entry
+    // Nothing came over the network: neither budgets nor metrics count these bytes.
+    return { ...response, wireBytes: 0, ms: 0, cached: { at, wireBytes: response.wireBytes, ms: response.ms } }
+  }
 
   const write = async (path: string, bytes: Uint8Array): Promise<void> => {
     const part = `${path}.${randomUUID().slice(0, 8)}.tmp`
@@ -43,14 +59,13 @@ export function openResponseCache({ folder, maxAgeMs, clock, onUnwritable }: Res
   }
 
   return {
+    get isCold() {
+      return missesInARow >= COLD_AFTER
+    },
     async find(request) {
-      const bytes = await readFile(entryPath(folder, cacheKey(request))).catch(() => null)
-      const entry = bytes === null ? null : decodeEntry(bytes)
-      if (entry === null) return null
-      if (maxAgeMs !== null && clock.now() - entry.at > maxAgeMs) return null
-      const { response, at } = entry
-      // Nothing came over the network: neither budgets nor metrics count these bytes.
-      return { ...response, wireBytes: 0, ms: 0, cached: { at, wireBytes: response.wireBytes, ms: response.ms } }
+      const found = await read(request)
+      missesInARow = found === null ? missesInARow + 1 : 0
+      return found
     },
     async keep(request, response) {
       if (!isKept(response)) return

@@ -11,6 +11,13 @@ export interface LocalWorkers {
   list(): ReceivedVitals[]
   /** Of every worker since the start, also of those that are gone, in the order in which they started. */
   pages(): WorkerPages[]
+  /** Where the responses of all of them came from. */
+  responses(): ResponseSources
+}
+
+export interface ResponseSources {
+  readonly cache: number
+  readonly network: number
 }
 
 export interface WorkerPages {
@@ -21,10 +28,12 @@ export interface WorkerPages {
 export function createLocalWorkers(clock: Clock): LocalWorkers {
   const latest = new Map<WorkerId, { readonly vitals: Vitals; readonly receivedAt: number }>()
   const pages = new Map<WorkerId, number>()
+  const responses = new Map<WorkerId, ResponseSources>()
   return {
     received(vitals) {
       latest.set(vitals.worker, { vitals, receivedAt: clock.mono() })
       pages.set(vitals.worker, vitals.pages)
+      responses.set(vitals.worker, sourcesOf(vitals))
     },
     gone: (worker) => void latest.delete(worker),
     list: () =>
@@ -32,5 +41,14 @@ export function createLocalWorkers(clock: Clock): LocalWorkers {
         .map(({ vitals, receivedAt }) => ({ vitals, ageMs: clock.mono() - receivedAt }))
         .sort((a, b) => (a.vitals.worker < b.vitals.worker ? -1 : 1)),
     pages: () => [...pages].map(([worker, count]) => ({ worker, pages: count })),
+    responses: () =>
+      [...responses.values()].reduce(
+        (sum, { cache, network }) => ({ cache: sum.cache + cache, network: sum.network + network }),
+        { cache: 0, network: 0 },
+      ),
   }
+}
+
+function sourcesOf({ cached, statuses }: Vitals): ResponseSources {
+  return { cache: cached, network: Object.values(statuses).reduce((sum, count) => sum + count, 0) }
 }

@@ -131,7 +131,8 @@ export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void 
       retries: Object.fromEntries(spiders.map(({ name, routes }) => [name, retryWaits(routes.values())])),
       ...(pools.size > 0 && { pools: [...pools.keys()] }),
     },
-    ...(cache !== null && { withoutPermit: true as const }),
+    // With permits where nearly everything is sent: 64 visits that each ask for a slot of one host would get theirs later than one by one.
+    ...(cache !== null && { withoutPermit: () => !cache.isCold }),
     partsOf: partsOfCrawls(spiders, backends, (spider) => spiderProxies(spider, allocator, pools), shared),
   })
   const kept = keepLeases(backends, worker, spiders, { id, lostAfterMs: parts.lostAfterMs ?? LOST_AFTER_MS, clock })

@@ -53,9 +53,16 @@ const progress: RunProgress = {
   rejected: 3,
   workersAlive: 2,
   workersReady: 2,
+  responses: null,
 }
 
 describe('progress', () => {
+  it('says how much came from the cache, where there is one', () => {
+    const cached = { ...progress, responses: { cache: 1_200, network: 3 } }
+    expect(progressLines(cached, { workers: 2, concurrency: 64 }, NOW, plain)[1]).toContain('1,200 from the cache')
+    expect(progressLine(cached, { workers: 2, concurrency: 64 }, NOW)).toContain('1,200 from the cache')
+  })
+
   it('is a bar, the figures and what decides the end', () => {
     expect(progressLines(progress, { workers: 2, concurrency: 64 }, NOW, plain)).toEqual([
       `books  ${'━'.repeat(16)}${'─'.repeat(16)}  1,000 / 2,000  50 %`,

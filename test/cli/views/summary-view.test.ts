@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { freshLines, sharesText, summaryDetails } from '../../../src/cli/views/summary-view.js'
+import { freshLines, sharesText, sourcesText, summaryDetails } from '../../../src/cli/views/summary-view.js'
 import { ShoalError } from '../../../src/errors.js'
 import { memoryRecordStore } from '../../../src/store/memory/memory-record-store.js'
 import { batch, rejectedRow } from '../../contract/record-store-contract.js'
@@ -42,4 +42,9 @@ it('says how several workers shared the pages', () => {
   expect(sharesText([{ worker: 'a', pages: 9 }])).toBe(null)
   const workers = [1_204, 1_187, 0].map((pages, i) => ({ worker: `w${i}`, pages }))
   expect(sharesText(workers)).toBe('by 3 workers: 1,204, 1,187, 0')
+})
+
+it('says where the responses came from', () => {
+  expect(sourcesText({ cache: 1_204, network: 12 })).toBe('1,204 responses from the cache, 12 from the network')
+  expect(sourcesText({ cache: 1, network: 0 })).toBe('1 response from the cache, 0 from the network')
 })

@@ -79,6 +79,19 @@ it('does not keep a body over the limit', async () => {
   expect(await cache.find(REQUEST)).toBeNull()
 })
 
+it('is cold after many requests in vain, until it has a page', async () => {
+  const { cache } = await opened()
+  await cache.keep(REQUEST, PAGE)
+  const cold: boolean[] = []
+  for (let n = 0; n < 9; n++) {
+    cold.push(cache.isCold)
+    await cache.find({ ...REQUEST, url: `https://site.test/${n}` })
+  }
+  expect(cold.indexOf(true)).toBe(8)
+  await cache.find(REQUEST)
+  expect(cache.isCold).toBe(false)
+})
+
 it('fetches again what is too old', async () => {
   const { cache, clock } = await opened({ maxAgeMs: 60_000 })
   await cache.keep(REQUEST, PAGE)
