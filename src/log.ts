@@ -28,6 +28,7 @@ type LogEvent =
   | 'link.found'
   | 'link.refused'
   | 'seeds.skipped'
+  | 'seeds.empty'
   | 'lease.granted'
   | 'lease.lost'
   | 'fetch.done'

@@ -4,11 +4,15 @@ import type { Seed } from '../spider/spider.js'
 export interface SeedSource {
   /** Changes when the entries do: the cursor is stored under this name. */
   readonly name: string
+  /** For a person; its name if left out. */
+  readonly label?: string
   entries(): Iterable<Seed> | AsyncIterable<Seed>
 }
 
 /** Sources that are found one after another; each is fully queued before the next is requested. */
 export interface SeedGroup {
+  /** For a person: `sitemap of https://a.example`. */
+  readonly label: string
   sources(notes: SeedNotes): AsyncIterable<SeedSource>
 }
 

@@ -38,6 +38,8 @@ export interface SeedOptions {
   readonly onRefused?: (text: string, reason: string) => void
   /** Called with what was not taken as it is in the entries of a file. */
   readonly onNotes?: (notes: readonly EntryNote[]) => void
+  /** Called with the label of a source, or of a group of sources, that had no entry at all. */
+  readonly onEmpty?: (label: string) => void
   /** Called with what the queue has now, known or new. */
   readonly onAdded?: (links: readonly Link[]) => void
   /** Visit known start URLs again: after the queue was lost. */
@@ -89,7 +91,9 @@ export function seedCrawl(
 
   const wanted = (link: Link): Link => (options.again === true ? { ...link, again: true } : link)
 
-  const addFrom = async (source: SeedSource, gen: number): Promise<void> => {
+  /** How many entries it has read. */
+  const addFrom = async (source: SeedSource, gen: number): Promise<number> => {
+    let entries = 0
     const cursor = `${source.name}@${gen}`
     let skip = await store.crawls.seedCursor(crawl, cursor)
     let at = skip
@@ -109,6 +113,7 @@ export function seedCrawl(
     }
     try {
       for await (const entry of source.entries()) {
+        entries++
         if (skip > 0) {
           skip--
           continue
@@ -128,6 +133,7 @@ export function seedCrawl(
     }
     await flush()
     await adding
+    return entries
   }
 
   const addGroup = async (group: SeedGroup, gen: number): Promise<void> => {
@@ -136,11 +142,13 @@ export function seedCrawl(
       get: (name) => store.crawls.seedCursor(crawl, `${name}@${gen}`),
       set: (name, value) => store.crawls.noteSeedCursor(crawl, `${name}@${gen}`, value),
     }
+    let entries = 0
     try {
       for await (const source of group.sources(notes)) {
-        await addFrom(source, gen)
+        entries += await addFrom(source, gen)
         if (signal.aborted) return
       }
+      if (entries === 0) options.onEmpty?.(group.label)
     } catch (error) {
       // Stopping because of the signal is not a failure.
       if (!signal.aborted) throw error
@@ -151,8 +159,14 @@ export function seedCrawl(
     const gen = await store.generations.of(await frontier.identity())
     pending = await pendingOf(frontier, crawl)
     await addChunk(startLinks(spider).map(wanted))
-    const own = spider.seeds === null ? [] : [{ name: `seeds ${spider.hash}`, entries: ownSeeds(spider.seeds) }]
-    for (const source of [...own, ...(options.sources ?? [])]) if (!signal.aborted) await addFrom(source, gen)
+    const own =
+      spider.seeds === null
+        ? []
+        : [{ name: `seeds ${spider.hash}`, label: 'seeds of the spider', entries: ownSeeds(spider.seeds) }]
+    for (const source of [...own, ...(options.sources ?? [])]) {
+      if (signal.aborted) break
+      if ((await addFrom(source, gen)) === 0 && !signal.aborted) options.onEmpty?.(source.label ?? source.name)
+    }
     for (const group of options.groups ?? []) if (!signal.aborted) await addGroup(group, gen)
     if (!signal.aborted && spider.feed === null && options.more !== true) await frontier.seeded(crawl)
     return seeds

@@ -11,7 +11,7 @@ const SEPARATORS = [',', ';', '\t'] as const
 /** The URLs of one column: by name, with the first row as the header, or by number (from 1), without a header. */
 export function csvSource(path: string, column: string | number): SeedSource {
   const identity = identityOf(path)
-  return { name: `csv ${identity} ${column}`, entries: () => columnOf(path, column) }
+  return { name: `csv ${identity} ${column}`, label: `file ${path}`, entries: () => columnOf(path, column) }
 }
 
 async function* columnOf(path: string, column: string | number): AsyncGenerator<string> {

@@ -7,7 +7,12 @@ const MAX_LINE_CHARS = 1024 * 1024
 
 /** A file with one URL or JSON entry per line. `-` is standard input, which a later run assumes to start with the same lines. */
 export function linesSource(path: string): SeedSource {
-  return { name: path === '-' ? 'stdin' : `file ${identityOf(path)}`, entries: () => linesOf(textPieces(path)) }
+  const isStdin = path === '-'
+  return {
+    name: isStdin ? 'stdin' : `file ${identityOf(path)}`,
+    label: isStdin ? 'standard input' : `file ${path}`,
+    entries: () => linesOf(textPieces(path)),
+  }
 }
 
 /** Skips empty lines and lines that start with #. */

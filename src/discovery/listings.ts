@@ -36,7 +36,7 @@ export interface ListingParts {
 export interface ListingOptions {
   /** Empty: the ones listed in robots.txt, on each of `sites`. */
   readonly urls: readonly string[]
-  /** Origins. */
+  /** Origins; or hosts without a scheme, on which https is tried, and http where that is closed. */
   readonly sites: readonly string[]
   /** Pages known to be older are skipped: a time, or a duration before the crawl started. */
   readonly since: { readonly at: number } | { readonly agoMs: number } | null
@@ -46,6 +46,7 @@ export interface ListingOptions {
 /** Sitemaps and feeds: each file is a source with its own cursor, and a file that was read completely is not fetched again. */
 export function listings(options: ListingOptions, parts: ListingParts): SeedGroup {
   return {
+    label: labelOf(options),
     async *sources(notes) {
       const files = await parts.openFetcher()
       try {
@@ -166,11 +167,32 @@ async function* walk(
   for (const url of options.urls) yield* visit(url, 1, true)
   if (options.urls.length > 0) return
   for (const site of options.sites) {
-    const named = await namedByRobots(site, files)
+    const { origin, named } = await namedOn(site, files)
     for (const url of named) yield* visit(url, 1, false)
-    if (named.length === 0) yield* visit(`${site}/sitemap.xml`, 1, false)
+    if (named.length === 0) yield* visit(`${origin}/sitemap.xml`, 1, false)
   }
 }
+
+function labelOf({ urls, sites }: ListingOptions): string {
+  const [first, ...others] = urls.length > 0 ? urls.map(withoutUserInfo) : sites
+  const more = others.length === 0 ? '' : ` and ${others.length} more`
+  return urls.length > 0
+    ? `sitemap or feed ${first}${more}`
+    : `sitemaps of ${first}${more}: neither robots.txt nor /sitemap.xml has one`
+}
+
+/** What robots.txt says on https or, where nobody answers there, on http. */
+async function namedOn(site: string, files: FileFetcher): Promise<{ origin: string; named: string[] }> {
+  if (site.includes('://')) return { origin: site, named: (await namedByRobots(site, files)) ?? [] }
+  const named = await namedByRobots(`https://${site}`, files)
+  if (named !== null) return { origin: `https://${site}`, named }
+  const plain = await namedByRobots(`http://${site}`, files)
+  // Neither answers: what is reported is the one that should.
+  return plain === null ? { origin: `https://${site}`, named: [] } : { origin: `http://${site}`, named: plain }
+}
+
+/** Nobody answered, or not in TLS. */
+const CLOSED: ReadonlySet<string> = new Set(['connect_error', 'tls_error', 'timeout', 'robots_unreachable'])
 
 /** Not the fault of the file: the next one would fail the same way. */
 function isOurs({ code, next }: ShoalError): boolean {
@@ -198,13 +220,15 @@ async function isIndex(file: ListingFile): Promise<boolean> {
   return false
 }
 
-async function namedByRobots(site: string, files: FileFetcher): Promise<string[]> {
+/** Null: nobody answered. */
+async function namedByRobots(site: string, files: FileFetcher): Promise<string[] | null> {
   let file: ListingFile
   try {
     file = await files.get(`${site}/robots.txt`)
   } catch (error) {
-    if (isOurs(asShoalError(error))) throw error
-    return []
+    const failure = asShoalError(error)
+    if (isOurs(failure)) throw error
+    return CLOSED.has(failure.code) ? null : []
   }
   try {
     const pieces: Buffer[] = []

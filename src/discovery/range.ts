@@ -10,5 +10,9 @@ export function rangeSource(range: {
 }): SeedSource {
   const { template, values, max } = range
   const parsed = checkedTemplate(template, values, max)
-  return { name: `range ${JSON.stringify([template, values])}`, entries: () => parsed.urls() }
+  return {
+    name: `range ${JSON.stringify([template, values])}`,
+    label: `range ${template}`,
+    entries: () => parsed.urls(),
+  }
 }

@@ -23,6 +23,7 @@ export interface SqlParts {
 export function sqlSource(address: string, query: string, { clock, signal }: SqlParts): SeedGroup {
   const name = createHash('sha256').update(`${address}\n${query}`).digest('hex').slice(0, 16)
   return {
+    label: 'result of the SQL query',
     async *sources() {
       const spool = createSpool()
       try {

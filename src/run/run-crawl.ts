@@ -92,9 +92,21 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
       const stop = new AbortController()
       const signal = AbortSignal.any([drain, stop.signal])
       const parts = { backends, spider, crawl, pools, clock, random, log, signal, cache: settings.cache }
-      const seeding = seedCrawl(backends, spider, crawl, { clock, signal, ...seedOptions(options.seeds, parts) })
+      const emptySources: string[] = []
+      const onEmpty = (source: string) => {
+        // A crawl that is resumed has read its sources before.
+        if (opened.resumed) return
+        emptySources.push(source)
+        log.warn('seeds.empty', { crawl, source })
+      }
+      const seeding = seedCrawl(backends, spider, crawl, {
+        clock,
+        signal,
+        onEmpty,
+        ...seedOptions(options.seeds, parts),
+      })
       // A failure is thrown by the watch, or by `first` if it comes that early.
-      const seeded = seeding.all.catch(() => {})
+      const seeded = seeding.all.catch(() => null)
       const stopSeeding = () => {
         stop.abort()
         return seeded
@@ -119,7 +131,7 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
           ...{ workersAlive: failures.alive, workersReady: localWorkers.list().length, responses: responses() },
         })
         const interrupted = await watch(options, backends, crawl, failures, workersNow, seeding.all)
-        return { interrupted, duties, failures }
+        return { interrupted, duties, failures, emptySources, seeds: seeded }
       } catch (error) {
         // A queue that came back empty shows in many ways: a crawl that is missing, workers that fail.
         throw (await lostInstead(backends, duties, crawl)) ?? error
@@ -132,11 +144,13 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
     )
     log.info('crawl.finished', { crawl, state: stats.state, done: stats.done })
     const seconds = (clock.mono() - startedAt) / 1000
-    const { interrupted, failures, duties } = worked
+    const { interrupted, failures, duties, emptySources } = worked
     const { drained } = failures
+    const seeds = (await worked.seeds) ?? { added: 0, known: 0, refused: 0 }
     return runSummary(backends, stats, spider, {
       ...{ before, seconds, interrupted, drained, workers: localWorkers.pages() },
       ...{ responses: responses(), drift: await duties.drift() },
+      ...{ resumed: opened.resumed, seeds, emptySources },
     })
   })
 }

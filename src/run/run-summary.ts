@@ -8,6 +8,8 @@ import type { KindCount } from '../store/record-store.js'
 import type { VisitCounts } from '../store/visits.js'
 import { type DescribedLinks, describeFiltered } from '../url/filter-reasons.js'
 import type { Backends } from '../wire/backends.js'
+import { gatherFacts } from './run-facts.js'
+import { type RunFacts, whyNothing } from './why-nothing.js'
 import type { ResponseSources, WorkerPages } from './workers/local-workers.js'
 
 export interface RunStart {
@@ -72,6 +74,8 @@ export interface RunSummary {
   readonly drift: readonly DriftAlert[]
   /** Rules and fields of the spider that found nothing on any page of the crawl. */
   readonly neverMatched: readonly Omit<NeverMatched, 'crawl'>[]
+  /** Why no page was fetched, or no record was stored: one sentence for each reason. */
+  readonly why: readonly string[]
 }
 
 interface FreshRecords {
@@ -94,17 +98,26 @@ export async function runProgress(
   return { stats, hosts, records, rejected, ...workers, waits }
 }
 
+/** What a run knows about itself when it ends. */
+export interface EndedRun
+  extends Pick<RunSummary, 'seconds' | 'interrupted' | 'drained' | 'workers' | 'responses' | 'drift'> {
+  readonly before: CrawlStats
+  readonly resumed: boolean
+  readonly seeds: RunFacts['seeds']
+  readonly emptySources: readonly string[]
+}
+
 export async function runSummary(
   backends: Backends,
   stats: CrawlStats,
-  spider: Pick<Spider, 'records' | 'routes'>,
-  run: Pick<RunSummary, 'seconds' | 'interrupted' | 'drained' | 'workers' | 'responses' | 'drift'> & {
-    readonly before: CrawlStats
-  },
+  spider: Pick<Spider, 'name' | 'records' | 'routes'>,
+  run: EndedRun,
 ): Promise<RunSummary> {
   const { id: crawl, state, endedBy, done, failed, dead, retried, skipped } = stats
   const counts = await backends.store.records.counts({ crawl })
-  return {
+  const matches = await backends.store.matches.of(crawl)
+  const declared = [...spider.routes.values()].map((route) => route.declared)
+  const summary = {
     ...{ crawl, args: stats.args ?? {}, state, endedBy, pages: done, pagesNow: done - run.before.done },
     ...recordTotals(counts),
     fresh: counts.flatMap(({ kind, fresh }) =>
@@ -118,17 +131,13 @@ export async function runSummary(
     responses: run.responses,
     visits: await backends.store.visits.counts(crawl),
     drift: run.drift.filter(({ change }) => change === 'fell'),
-    neverMatched: await neverMatchedOf(backends, crawl, spider),
+    neverMatched: neverMatched(matches, declared).map(({ crawl: _, ...row }) => row),
   }
-}
-
-async function neverMatchedOf(
-  { store }: Backends,
-  crawl: CrawlId,
-  { routes }: Pick<Spider, 'routes'>,
-): Promise<Omit<NeverMatched, 'crawl'>[]> {
-  const declared = [...routes.values()].map((route) => route.declared)
-  return neverMatched(await store.matches.of(crawl), declared).map(({ crawl: _, ...row }) => row)
+  if (summary.pagesNow > 0 && summary.records > 0) return { ...summary, why: [] }
+  const { resumed, seeds, emptySources } = run
+  const fresh = summary.fresh.reduce((sum, { records }) => sum + records, 0)
+  const gathered = await gatherFacts(backends, crawl, spider, matches)
+  return { ...summary, why: whyNothing({ ...summary, ...gathered, fresh, resumed, seeds, emptySources }) }
 }
 
 function recordTotals(kinds: readonly KindCount[]): Pick<RunSummary, 'records' | 'rejected'> {

@@ -224,6 +224,7 @@ describe('a lost crawl', () => {
     const { empty, clock, crawl, signal } = await world()
     const backends = empty()
     const hanging = {
+      label: 'a server that never answers',
       sources: () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) }),
     }
     const options = { refetch: false, clock, signal, groups: [hanging] }

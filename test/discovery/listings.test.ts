@@ -14,6 +14,7 @@ function world(
   files: Readonly<Record<string, string>>,
   settings: Partial<ListingOptions> = {},
   kept = new Map<string, number>(),
+  closed: readonly string[] = [],
 ) {
   const fetched: string[] = []
   const problems: string[] = []
@@ -28,6 +29,7 @@ function world(
       async get(url) {
         fetched.push(url)
         const text = files[url]
+        if (closed.some((origin) => url.startsWith(origin))) throw new ShoalError('connect_error', 'ECONNREFUSED')
         if (text === undefined) throw new ShoalError('http_error', 'the server answered 404')
         const spool = createSpool()
         spool.write(Buffer.from(text))
@@ -118,6 +120,22 @@ describe('sitemaps', () => {
     const { read, problems } = world(found, { urls: [], sites: [A, 'https://c.example', 'https://d.example'] })
     expect((await read()).seeds).toEqual([`${A}/a`, `${A}/b`, `${A}/c`])
     expect(problems).toEqual(['http_error https://d.example/sitemap.xml'])
+  })
+
+  it('tries http where https is closed, if nobody said which it is', async () => {
+    const found = { 'http://c.example/robots.txt': 'Sitemap: /one.xml', 'http://c.example/one.xml': urlset('/c') }
+    const closed = ['https://c.example', 'https://e.example', 'http://e.example']
+    const { read, problems, fetched } = world(
+      found,
+      { urls: [], sites: ['c.example', 'e.example', A] },
+      new Map(),
+      closed,
+    )
+    expect((await read()).seeds).toEqual([`${A}/c`])
+    expect(problems).toEqual(['connect_error https://e.example/sitemap.xml', `http_error ${A}/sitemap.xml`])
+    expect(fetched.filter((url) => url.includes('c.example'))).toEqual([
+      ...['https://c.example/robots.txt', 'http://c.example/robots.txt', 'http://c.example/one.xml'],
+    ])
   })
 
   it('leaves out what did not change, pages and whole files', async () => {

@@ -84,12 +84,12 @@ function openSource(source: CheckedSeedSource, parts: SeedFileParts): SeedSource
   }
 }
 
-/** The sites whose robots.txt is read: the origins of the start URLs, and the hosts of the scope. */
+/** The sites whose robots.txt is read: the origins of the start URLs, and the hosts of the scope, of which nobody has said whether they speak https. */
 function sitesOf({ start, admit }: Spider): string[] {
   const origins = start.flatMap((url) => parseUrl(url)?.origin ?? [])
   const known = new Set(origins.flatMap((origin) => [new URL(origin).host, new URL(origin).hostname]))
   const hosts = admit.hosts.filter((host) => !host.includes('*') && !known.has(host))
-  const sites = [...new Set([...origins, ...hosts.map((host) => `https://${host}`)])]
+  const sites = [...new Set([...origins, ...hosts])]
   if (sites.length > 0) return sites
   throw new ShoalError('spider_invalid', 'seeds: sitemap() without a URL needs hosts, from `scope.hosts` or `start`')
 }
