@@ -3,6 +3,7 @@ import { createLog } from '../log.js'
 import { audited, type Control, type Details } from '../observe/audit-control.js'
 import type { RecordStore } from '../store/record-store.js'
 import type { Session } from './session.js'
+import { stderr } from './terminal/streams.js'
 
 /** Runs a command's change to shared backends and writes it to the audit log. */
 export function controlled<Result>(
@@ -12,7 +13,7 @@ export function controlled<Result>(
   work: () => Promise<Result>,
   outcome?: (answer: Result) => Details,
 ): Promise<Result> {
-  const log = createLog(settings.logLevel, clock, (line) => process.stderr.write(line))
+  const log = createLog(settings.logLevel, clock, (line) => stderr.write(line))
   return audited({ audit: store.audit, clock, log, by: cliUser() }, control, work, outcome)
 }
 

@@ -10,6 +10,7 @@ import { clean } from './terminal/clean.js'
 import { count, plural, timeOfDay } from './terminal/format.js'
 import { type Live, liveLines } from './terminal/live.js'
 import { logText } from './terminal/log-line.js'
+import { stderr } from './terminal/streams.js'
 import { type Style, styleFor } from './terminal/style.js'
 import { type Fleet, progressLine, progressLines } from './views/progress-view.js'
 
@@ -35,11 +36,11 @@ export async function runWithProgress(
   session.noteAddresses()
   const settings = { ...session.settings, cache: await session.openCache(flags) }
   const { workers, concurrency } = settings
-  const style = styleFor(process.stderr, process.env)
-  const live = !json && process.stderr.isTTY ? liveLines(process.stderr) : null
+  const style = styleFor(stderr, process.env)
+  const live = !json && stderr.isTTY ? liveLines(stderr) : null
   const say = (line: string) => {
     if (live !== null) live.say(line)
-    else process.stderr.write(`${line}\n`)
+    else stderr.write(`${line}\n`)
   }
 
   let latest: RunProgress | null = null

@@ -3,6 +3,7 @@ import { CONFIG, isOnServer, maskUrl } from '../config.js'
 import type { SidecarParts } from '../run/sidecar.js'
 import { rememberedSpider } from './export/source-memory.js'
 import { plain, type Session } from './session.js'
+import { stderr } from './terminal/streams.js'
 
 /** On the commands that serve the dashboard. */
 export function dashboardOptions(command: Command): Command {
@@ -45,6 +46,6 @@ export async function serveDashboardHere(
     { host: dashboardHost, port: dashboardPort, token, publicUrl },
   )
   if (json) output.json({ url: dashboard.url, port: dashboard.port })
-  else process.stderr.write(`dashboard: ${dashboard.url}\n`)
+  else stderr.write(`dashboard: ${dashboard.url}\n`)
   return () => dashboard.close()
 }

@@ -4,6 +4,8 @@ import { isCaught } from '../uncaught.js'
 import { asUncaught, asUserError, failureText } from './failure.js'
 import { brokenOutput, flushed } from './output.js'
 import { buildProgram } from './program.js'
+import { captureSpiderOutput } from './spider-output.js'
+import { stderr, stdout } from './terminal/streams.js'
 import { styleFor } from './terminal/style.js'
 
 const given = process.argv.slice(2)
@@ -14,19 +16,21 @@ const debug =
   args.includes('--log-level=debug') ||
   process.env.SHOAL_LOG_LEVEL === 'debug'
 
+const output = captureSpiderOutput(json)
+
 function fail(thrown: unknown): void {
-  process.stderr.write(failureText(thrown, { json, debug, style: styleFor(process.stderr, process.env) }))
+  stderr.write(failureText(thrown, { json, debug, style: styleFor(stderr, process.env) }))
   process.exitCode ||= asUserError(thrown).exitCode
 }
 
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+stdout.on('error', (error: NodeJS.ErrnoException) => {
   const broken = brokenOutput(error)
   if (broken === null) process.exit(EXIT.ok.code)
   fail(broken)
   process.exit()
 })
 // Progress and log lines that nobody can read, on a full disk or a closed pipe, are no reason to end a crawl.
-process.stderr.on('error', () => {})
+stderr.on('error', () => {})
 
 process.on('uncaughtException', (thrown: unknown) => {
   if (isCaught(thrown)) return
@@ -40,5 +44,6 @@ try {
   // --help and --version end as errors with code 0.
   if (!(thrown instanceof CommanderError && thrown.exitCode === 0)) fail(thrown)
 }
+output.end()
 await flushed()
 process.exit()

@@ -2,6 +2,7 @@ import { Writable } from 'node:stream'
 import { ShoalError } from '../errors.js'
 import { jsonText } from '../json-text.js'
 import { cleanLayout } from './terminal/clean.js'
+import { stderr, stdout } from './terminal/streams.js'
 import { type Style, styleFor } from './terminal/style.js'
 import { type Column, table } from './terminal/table.js'
 
@@ -23,10 +24,10 @@ export interface Output {
 }
 
 export function standardOutput(): Output {
-  const style = styleFor(process.stdout, process.env)
-  const width = process.stdout.isTTY ? process.stdout.columns || 80 : Number.POSITIVE_INFINITY
-  const print = (line = '') => void process.stdout.write(`${cleanLayout(line)}\n`)
-  const json = (value: unknown) => void process.stdout.write(`${jsonText(value)}\n`)
+  const style = styleFor(stdout, process.env)
+  const width = stdout.isTTY ? stdout.columns || 80 : Number.POSITIVE_INFINITY
+  const print = (line = '') => void stdout.write(`${cleanLayout(line)}\n`)
+  const json = (value: unknown) => void stdout.write(`${jsonText(value)}\n`)
   return {
     style,
     width,
@@ -39,16 +40,15 @@ export function standardOutput(): Output {
       for (const line of table(columns, rows, width, style.dim)) print(line)
     },
     bytes(bytes) {
-      if (!process.stdout.isTTY) process.stdout.write(bytes)
+      if (!stdout.isTTY) stdout.write(bytes)
       else for (const line of new TextDecoder().decode(bytes).split(/\r?\n/)) print(line)
     },
-    note: (line) => void process.stderr.write(`${cleanLayout(line)}\n`),
+    note: (line) => void stderr.write(`${cleanLayout(line)}\n`),
   }
 }
 
 /** Where an export goes without `--out`: byte for byte into a pipe or a file, without control characters on a terminal. */
 export function exportStream(): Writable {
-  const { stdout } = process
   if (!stdout.isTTY) return stdout
   const decoder = new TextDecoder()
   return new Writable({
@@ -61,7 +61,7 @@ export function exportStream(): Writable {
 /** Resolves when all output has left the process: process.exit would truncate a slow pipe. */
 export async function flushed(): Promise<void> {
   const flush = (stream: NodeJS.WriteStream) => new Promise<void>((resolve) => stream.write('', () => resolve()))
-  await Promise.all([flush(process.stdout), flush(process.stderr)])
+  await Promise.all([flush(stdout), flush(stderr)])
 }
 
 /**

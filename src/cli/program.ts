@@ -36,6 +36,10 @@ import { workerCommand } from './commands/worker.js'
 import { workersCommand } from './commands/workers.js'
 import { guide } from './help.js'
 import { commonOptions } from './session.js'
+import { stdout } from './terminal/streams.js'
+
+/** In a pipe. */
+const HELP_WIDTH = 80
 
 /** All commands. Errors are thrown: nothing here prints one or ends the process. */
 export function buildProgram(): Command {
@@ -45,7 +49,11 @@ export function buildProgram(): Command {
     )
     .version(version, '--version', 'show the version')
     .exitOverride()
-    .configureOutput({ writeErr: () => {} })
+    .configureOutput({
+      writeOut: (text) => stdout.write(text),
+      writeErr: () => {},
+      getOutHelpWidth: () => (stdout.isTTY ? stdout.columns : HELP_WIDTH),
+    })
     .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
     .helpOption('-h, --help', 'show help')
     .helpCommand(false)

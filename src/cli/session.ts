@@ -6,6 +6,7 @@ import { ShoalError } from '../errors.js'
 import { addressLines, surprisingAddressLines } from '../run/address-lines.js'
 import type { Backends, StorePart } from '../wire/backends.js'
 import { type Output, standardOutput } from './output.js'
+import { setOutputLevel } from './spider-output.js'
 import { bytes, plural } from './terminal/format.js'
 
 /** What every command works with. */
@@ -124,6 +125,7 @@ export function wholeNumberOrAuto(text: string): number | 'auto' {
 
 function openSession(flags: Flags): Session {
   const settings = loadConfig({ flags, env: process.env })
+  setOutputLevel(settings.logLevel)
   const output = standardOutput()
   let isNoted = settings.json
   const noteOnce = (lines: readonly string[]) => {

@@ -3,6 +3,7 @@ import { CONFIG, isOnServer } from '../config.js'
 import type { Sidecar, SidecarParts } from '../run/sidecar.js'
 import { dashboardOptions, serveDashboardHere } from './dashboard.js'
 import { plain, type Session } from './session.js'
+import { stderr } from './terminal/streams.js'
 
 /** Sidecars that a command with workers can run. */
 export interface SidecarFlags {
@@ -35,7 +36,7 @@ async function serveMetricsHere(
   })
   const server = await serveMetrics({ address: settings.metrics, token: settings.token }, monitor)
   if (json) output.json({ metrics: `${server.url}/metrics` })
-  else process.stderr.write(`metrics: ${server.url}/metrics\n`)
+  else stderr.write(`metrics: ${server.url}/metrics\n`)
   return () => server.close()
 }
 

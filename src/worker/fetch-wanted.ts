@@ -8,6 +8,7 @@ import { pageReporter } from './line-limit.js'
 import { asksForBrowser, lacksWanted } from './needs-browser.js'
 import { statusError } from './outcome.js'
 import type { Known } from './revisit.js'
+import { runningPage } from './running-page.js'
 import { step } from './trace-visit.js'
 import type { Visit, VisitParts } from './visit-parts.js'
 
@@ -49,11 +50,12 @@ export async function harvestTimed(
   meter.doing(current, 'handler')
   const began = clock.mono()
   const reporter = pageReporter(current.lease.link, parts)
-  const work = () => harvestPage(route, current.lease, response, clock, { reporter })
+  const { link } = current.lease
+  const work = () => runningPage.run(link, () => harvestPage(route, current.lease, response, clock, { reporter }))
   try {
     const harvest = await step(
       current,
-      () => (strays ? strays.run(current.lease.link, work) : work()),
+      () => (strays ? strays.run(link, work) : work()),
       () => ({ name: 'handler', about: { 'shoal.route': route.name } }),
     )
     if (log.verbose) logHarvest(harvest, current, log)
@@ -80,7 +82,7 @@ async function tryPlain(
   const page = pageOf(route, current.lease, response)
   const asked = asksForBrowser(response, () => page.text)
   if (asked !== null) return asked
-  if (render.needed(page)) return 'needed'
+  if (runningPage.run(current.lease.link, () => render.needed(page))) return 'needed'
   try {
     const harvest = await harvestTimed(current, parts, route, response)
     return lacksWanted(harvest, route) ? 'wanted fields are missing' : harvest

@@ -35,6 +35,7 @@ export function openSecrets(spider: string, secrets: readonly SpiderSecret[], en
   const hidden = [...new Set([...values.values()].flatMap(({ value }) => forms(value)))]
     .filter(({ length }) => length >= MASKED_FROM)
     .sort((a, b) => b.length - a.length)
+  for (const value of hidden) openedValues.add(value)
 
   const fillText = (text: string, origin: string): string =>
     fillReferences(text, (name, form) => {
@@ -67,8 +68,25 @@ export function openSecrets(spider: string, secrets: readonly SpiderSecret[], en
         ...(body !== undefined && { body: fillText(body, origin) }),
       }
     },
-    masked: (text) => hidden.reduce((masked, value) => masked.replaceAll(value, '***'), text),
+    masked: (text) => withoutValues(text, hidden),
   }
+}
+
+/** Of all secrets that were opened in this thread: what spider code prints belongs to no spider in particular. */
+const openedValues = new Set<string>()
+
+/** The text without the value of any secret that was opened in this thread. */
+export function withoutOpenedSecrets(text: string): string {
+  return openedValues.size === 0
+    ? text
+    : withoutValues(
+        text,
+        [...openedValues].sort((a, b) => b.length - a.length),
+      )
+}
+
+function withoutValues(text: string, values: readonly string[]): string {
+  return values.reduce((masked, value) => masked.replaceAll(value, '***'), text)
 }
 
 /** Log lines in which a site cannot show a value that it was sent: in the address of a redirect, in a message. */

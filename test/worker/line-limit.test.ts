@@ -13,38 +13,42 @@ function limited() {
   return { clock, lines, limit, accepted }
 }
 
-it('accepts so many lines a second, and says how many were dropped', () => {
+it('accepts many lines at once and then so many a second, and says how many were dropped', () => {
   const { clock, lines, accepted } = limited()
-  expect(accepted('x', 1_000_000)).toBe(200)
+  expect(accepted('x', 1_000_000)).toBe(5_000)
   expect(lines).toEqual([])
   clock.advance(1_000)
   expect(lines).toMatchObject([
     {
       event: 'spider.output',
       level: 'warn',
-      dropped: 999_800,
-      message: '999800 more lines were dropped: too many in one second',
+      dropped: 995_000,
+      message: '995000 more lines were dropped: spider code logs too much',
     },
   ])
   expect(accepted('x', 1_000)).toBe(200)
+  clock.advance(3_600_000)
+  expect(accepted('x', 1_000_000)).toBe(5_000)
 })
 
-it('accepts so many characters a second', () => {
-  const { accepted } = limited()
-  expect(accepted('x'.repeat(4_000), 200)).toBe(25)
+it('accepts many characters at once, and then so many a second', () => {
+  const { clock, accepted } = limited()
+  expect(accepted('x'.repeat(4_000), 1_000)).toBe(250)
+  clock.advance(1_000)
+  expect(accepted('x'.repeat(4_000), 1_000)).toBe(25)
 })
 
 it('reports what was dropped when the worker ends, once', () => {
   const { clock, lines, limit, accepted } = limited()
-  accepted('x', 201)
+  accepted('x', 5_001)
   limit.report()
   clock.advance(5_000)
-  expect(lines).toMatchObject([{ dropped: 1, message: '1 more line was dropped: too many in one second' }])
+  expect(lines).toMatchObject([{ dropped: 1, message: '1 more line was dropped: spider code logs too much' }])
 })
 
 it('reports nothing if nothing was dropped', () => {
   const { clock, lines, limit, accepted } = limited()
-  accepted('x', 200)
+  accepted('x', 5_000)
   limit.report()
   clock.advance(5_000)
   expect(lines).toEqual([])

@@ -8,6 +8,7 @@ import { guide } from '../help.js'
 import { acts, type Session, watchOptions } from '../session.js'
 import { clean } from '../terminal/clean.js'
 import { ago, bytes, count, duration, moment } from '../terminal/format.js'
+import { stderr } from '../terminal/streams.js'
 import { figure, shrinking } from '../terminal/table.js'
 
 /** Alerts are evaluated every five seconds. */
@@ -134,7 +135,7 @@ function testCommand(alerts: Command): void {
           import('../../run/alerts/load-alerts.js'),
           import('../../run/alerts/test-alerts.js'),
         ])
-        const log = createLog(settings.logLevel, clock, (line) => process.stderr.write(line))
+        const log = createLog(settings.logLevel, clock, (line) => stderr.write(line))
         const tested = await testAlerts(loadAlerts(settings.alerts, process.env), rule, { clock, log })
         for (const { channel, result } of tested) {
           const message = 'message' in result ? clean(result.message) : ''

@@ -10,6 +10,7 @@ import { guide } from '../help.js'
 import { acts, proxyOptions, type Session, watchOptions } from '../session.js'
 import { withSignals } from '../signals.js'
 import { type ArgFlags, argOption, fileSources } from '../spider-choice.js'
+import { stderr } from '../terminal/streams.js'
 
 export function dashboardCommand(program: Command): void {
   const command = program
@@ -42,7 +43,7 @@ export function dashboardCommand(program: Command): void {
 
 async function serve(session: Session, sources: readonly SpiderSource[], drain: AbortSignal): Promise<void> {
   const { settings, clock } = session
-  const log = createLog(settings.logLevel, clock, (line) => process.stderr.write(line))
+  const log = createLog(settings.logLevel, clock, (line) => stderr.write(line))
   const [{ createCrawlStarter, noCrawlStarter }, { openForWork, refuseMemoryQueue }] = await Promise.all([
     import('../../run/crawl-starter.js'),
     import('../../run/open-for-work.js'),

@@ -7,6 +7,7 @@ import { type RecordFlags, recordFilters, recordQuery } from '../record-filters.
 import { acts, type Session } from '../session.js'
 import { withSignals } from '../signals.js'
 import { count, plural } from '../terminal/format.js'
+import { stderr, stdout } from '../terminal/streams.js'
 
 interface ExportFlags extends RecordFlags {
   readonly format?: ExportFormat | 'warc'
@@ -80,7 +81,7 @@ function checkFlags(flags: ExportFlags, format: ExportFormat | 'warc'): void {
     for (const name of ['spider', 'site'] as const)
       if (flags[name] !== undefined) refuse(`--${name} cannot be combined with --merged`, `Drop --${name}.`)
   }
-  if (flags.out === undefined && process.stdout.isTTY && (format === 'parquet' || format === 'warc'))
+  if (flags.out === undefined && stdout.isTTY && (format === 'parquet' || format === 'warc'))
     refuse(`${format} is binary and cannot be printed to a terminal`, 'Pass --out <file>, or pipe the output.')
 }
 
@@ -128,7 +129,7 @@ async function untilInterrupted(work: (signal: AbortSignal) => Promise<void>): P
       await work(signals.drain)
     } catch (error) {
       if (!signals.drain.aborted) throw error
-      await new Promise((written) => process.stderr.write('stopped; nothing was written\n', written))
+      await new Promise((written) => stderr.write('stopped; nothing was written\n', written))
       // Immediately: waiting for the pipe could hang on a stalled reader, and what is left in it is not a complete export anyway.
       process.exit(signals.exitCode())
     }

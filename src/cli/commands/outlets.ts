@@ -15,6 +15,7 @@ import { withSignals } from '../signals.js'
 import { spiderByWord, spiderUnknown } from '../spider-choice.js'
 import { clean } from '../terminal/clean.js'
 import { ago, count, duration, plural } from '../terminal/format.js'
+import { stderr } from '../terminal/streams.js'
 import { figures, shrinking } from '../terminal/table.js'
 
 /** Pending records are counted up to here; an outlet with more is simply far behind. */
@@ -122,7 +123,7 @@ function runCommand(outlets: Command): void {
         const { settings, output, json, clock } = session
         const chosen = await chooseOutlets(session, word, names)
         // Without --follow the command prints the result of each outlet at the end.
-        const log = flags.follow ? createLog(settings.logLevel, clock, (line) => process.stderr.write(line)) : silentLog
+        const log = flags.follow ? createLog(settings.logLevel, clock, (line) => stderr.write(line)) : silentLog
         const onDrain = () => {
           if (!json) output.note('finishing what is in flight; a second signal stops immediately')
         }

@@ -11,6 +11,7 @@ import { withSignals } from '../signals.js'
 import { type ArgFlags, argOption, fileSources } from '../spider-choice.js'
 import { clean } from '../terminal/clean.js'
 import { count, moment, plural } from '../terminal/format.js'
+import { stderr } from '../terminal/streams.js'
 import { shrinking, table } from '../terminal/table.js'
 import { visitLines } from '../views/visits-view.js'
 
@@ -41,7 +42,7 @@ export function scheduleCommand(program: Command): void {
             sources: fileSources(files, flags),
             drain,
             sidecar: sidecarFor(session, flags, true),
-            writeLog: (line) => process.stderr.write(line),
+            writeLog: (line) => stderr.write(line),
             onStart: (spiders) => {
               for (const spider of spiders) note(nextLine(spider, session.clock.now()))
               note(

@@ -7,6 +7,7 @@ import { guide } from '../help.js'
 import { acts, type CrawlFlags, programName, SEEDS_HELP, shellWord } from '../session.js'
 import { withSignals } from '../signals.js'
 import { type ArgFlags, argOption, fileSource } from '../spider-choice.js'
+import { stderr } from '../terminal/streams.js'
 
 /** Only worth a message if it takes this long. */
 const WAITING_MS = 3_000
@@ -34,7 +35,7 @@ export function startCommand(program: Command): void {
             by: cliUser(),
             seeds: flags.seeds,
             drain: signals.drain,
-            writeLog: (line) => process.stderr.write(line),
+            writeLog: (line) => stderr.write(line),
             onOpened(crawl) {
               cancelNote = clock.after(WAITING_MS, () =>
                 output.note(`crawl ${crawl} is open; adding its start URLs as fast as workers make room for them`),

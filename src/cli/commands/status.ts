@@ -20,6 +20,7 @@ import { acts, type Session } from '../session.js'
 import { clean } from '../terminal/clean.js'
 import { bytes, count, duration, moment, percent, rate } from '../terminal/format.js'
 import { type Live, liveLines } from '../terminal/live.js'
+import { stdout } from '../terminal/streams.js'
 import type { Style } from '../terminal/style.js'
 import { figure, shrinking, table } from '../terminal/table.js'
 import { filteredLines } from '../views/filtered-view.js'
@@ -130,7 +131,7 @@ function asJson({
 
 async function watch(session: Session, backends: Backends, crawl: CrawlInfo): Promise<void> {
   const { output, clock, json } = session
-  const live: Live | null = !json && process.stdout.isTTY ? liveLines(process.stdout) : null
+  const live: Live | null = !json && stdout.isTTY ? liveLines(stdout) : null
   const stopped = new AbortController()
   const stop = () => stopped.abort()
   process.once('SIGINT', stop)

@@ -6,6 +6,7 @@ import { parseDuration } from '../../units.js'
 import { controlled } from '../controlled.js'
 import { guide } from '../help.js'
 import { acts, type Session } from '../session.js'
+import { stdout } from '../terminal/streams.js'
 import { styleFor } from '../terminal/style.js'
 
 /** Nobody can read faster than this. */
@@ -35,7 +36,7 @@ export function topCommand(program: Command): void {
 
 function mustBeTerminal({ json }: Session): void {
   const why = json ? 'top is interactive and has no --json' : 'top needs a terminal'
-  if (json || !process.stdout.isTTY || !process.stdin.isTTY)
+  if (json || !stdout.isTTY || !process.stdin.isTTY)
     throw new ShoalError('usage', why, { hint: 'Use `shoal status --json` or `shoal status --watch`.' })
 }
 
@@ -51,7 +52,7 @@ async function watch(session: Session, everyMs: number): Promise<void> {
     showTop(
       {
         snapshots: createSnapshots(backends, { clock: backends.queueClock, fleet: isOnServer(settings.queue) }),
-        ...{ clock, everyMs, where: maskUrl(settings.queue), style: styleFor(process.stdout, process.env) },
+        ...{ clock, everyMs, where: maskUrl(settings.queue), style: styleFor(stdout, process.env) },
         async carryOut({ crawl, spider, state }) {
           const action = state === 'paused' ? 'crawl.pause' : 'crawl.resume'
           await controlled(session, backends.store, { action, target: crawl, details: { spider } }, () =>
@@ -60,7 +61,7 @@ async function watch(session: Session, everyMs: number): Promise<void> {
           return `crawl ${crawl} of ${spider} is ${state === 'paused' ? 'paused' : 'running again'}`
         },
       },
-      { stdin: process.stdin, stdout: process.stdout },
+      { stdin: process.stdin, stdout },
     ),
   )
 }

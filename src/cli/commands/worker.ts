@@ -8,6 +8,7 @@ import { withSignals } from '../signals.js'
 import { type ArgFlags, argOption, fileSources } from '../spider-choice.js'
 import { clean } from '../terminal/clean.js'
 import { duration, plural } from '../terminal/format.js'
+import { stderr } from '../terminal/streams.js'
 import { turnLine } from './schedule.js'
 
 interface WorkerFlags extends ArgFlags {
@@ -58,7 +59,7 @@ export function workerCommand(program: Command): void {
             schedule: flags.schedule,
             sidecar: sidecarFor(session, flags, false),
             drain,
-            writeLog: (line) => process.stderr.write(line),
+            writeLog: (line) => stderr.write(line),
             onTurn: (spider, taken) => note(turnLine(spider, taken)),
             onStart: (spiders) =>
               note(

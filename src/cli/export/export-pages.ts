@@ -4,6 +4,7 @@ import { version } from '../../version.js'
 import type { Backends } from '../../wire/backends.js'
 import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
 import type { Session } from '../session.js'
+import { stderr, stdout } from '../terminal/streams.js'
 import { shownProgress } from '../views/work-progress.js'
 
 const PART = 100
@@ -41,7 +42,7 @@ export async function exportKeptPages(
   const options = { signal, progress: (pages: number) => progress.report(pages, 'writing') }
   try {
     return asked.out === null
-      ? await warcToStream(archive, process.stdout, options)
+      ? await warcToStream(archive, stdout, options)
       : await warcToFiles(archive, asked.out, options)
   } finally {
     progress.stop()
@@ -75,7 +76,7 @@ async function* pagesOf(kept: KeptPages, queries: readonly KeptPageQuery[]): Asy
 }
 
 async function expected(kept: KeptPages, queries: readonly KeptPageQuery[]): Promise<number | null> {
-  if (!process.stderr.isTTY) return null
+  if (!stderr.isTTY) return null
   let total = 0
   for (const query of queries) total += await kept.count(query)
   return total

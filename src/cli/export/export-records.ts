@@ -5,6 +5,7 @@ import type { RecordQuery } from '../../store/record-store.js'
 import type { StorePart } from '../../wire/backends.js'
 import { exportStream } from '../output.js'
 import type { Session } from '../session.js'
+import { stderr } from '../terminal/streams.js'
 import { shownProgress } from '../views/work-progress.js'
 import { mergedSource } from './merged-kinds.js'
 
@@ -50,7 +51,7 @@ export async function exportStoredRecords(
 /** The number of records to expect; null when only a scan could count them. */
 async function expected(store: StorePart['store'], query: RecordQuery): Promise<number | null> {
   const { spider, kind, site, since } = query
-  if (site !== undefined || since !== undefined || !process.stderr.isTTY) return null
+  if (site !== undefined || since !== undefined || !stderr.isTTY) return null
   const counts = await store.records.counts(spider === undefined ? {} : { spider })
   return counts.filter((one) => kind === undefined || one.kind === kind).reduce((sum, { records }) => sum + records, 0)
 }

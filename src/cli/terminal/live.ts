@@ -14,6 +14,14 @@ export interface Live {
   stop(): void
 }
 
+/** On the terminal now. */
+let onScreen: Live | null = null
+
+/** The live lines that are on the terminal now, above which everything else must be printed; null: there are none. */
+export function liveOnScreen(): Live | null {
+  return onScreen
+}
+
 export function liveLines(stream: NodeJS.WriteStream): Live {
   let shown: readonly string[] = []
   let hidden = false
@@ -23,7 +31,7 @@ export function liveLines(stream: NodeJS.WriteStream): Live {
     hidden = false
   }
   const render = (lines: readonly string[]) => lines.map((line) => `${line}\n`).join('')
-  return {
+  const live: Live = {
     draw(lines) {
       const width = stream.columns || 80
       // A wrapped line would be counted as one and not be erased completely.
@@ -42,10 +50,13 @@ export function liveLines(stream: NodeJS.WriteStream): Live {
     stop() {
       stream.write(erase())
       shown = []
+      if (onScreen === live) onScreen = null
       showCursor()
       process.removeListener('exit', showCursor)
     },
   }
+  onScreen = live
+  return live
 }
 
 /** Cuts a line with colours: the codes take no room, and the cut line ends without a colour. */

@@ -4,6 +4,7 @@ import { clean } from '../terminal/clean.js'
 import { count, duration, percent, plural, progressBar, rate, timeOfDay } from '../terminal/format.js'
 import { liveLines } from '../terminal/live.js'
 import { logText } from '../terminal/log-line.js'
+import { stderr } from '../terminal/streams.js'
 import { type Style, styleFor } from '../terminal/style.js'
 
 /** How often a plain progress line is written to a pipe. */
@@ -11,12 +12,12 @@ const PLAIN_EVERY_MS = 5_000
 
 /** The progress of a reparse on standard error: a line redrawn in place on a terminal, a line now and then on a pipe, none with --json. */
 export function reparseProgress(json: boolean, now: () => number) {
-  const style = styleFor(process.stderr, process.env)
-  const live = !json && process.stderr.isTTY ? liveLines(process.stderr) : null
+  const style = styleFor(stderr, process.env)
+  const live = !json && stderr.isTTY ? liveLines(stderr) : null
   let lastAt = now()
   const say = (line: string): void => {
     if (live !== null) live.say(line)
-    else process.stderr.write(`${line}\n`)
+    else stderr.write(`${line}\n`)
   }
   return {
     say,

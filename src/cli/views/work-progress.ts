@@ -1,6 +1,7 @@
 import type { Session } from '../session.js'
 import { count, duration, percent, progressBar, rate, timeOfDay } from '../terminal/format.js'
 import { liveLines } from '../terminal/live.js'
+import { stderr } from '../terminal/streams.js'
 import { styleFor } from '../terminal/style.js'
 
 const DRAW_EVERY_MS = 200
@@ -16,8 +17,8 @@ export interface ShownProgress {
 /** Progress, rate, and time left if the total is known: a line redrawn in place on a terminal, a line now and then on a pipe, none with --json. */
 export function shownProgress({ json, clock }: Session, things: string, whole: number | null): ShownProgress {
   if (json) return { report() {}, stop() {} }
-  const live = process.stderr.isTTY ? liveLines(process.stderr) : null
-  const style = styleFor(process.stderr, process.env)
+  const live = stderr.isTTY ? liveLines(stderr) : null
+  const style = styleFor(stderr, process.env)
   const everyMs = live === null ? PLAIN_EVERY_MS : DRAW_EVERY_MS
   let begun = clock.now()
   let drawnAt = live === null ? begun : 0
@@ -31,7 +32,7 @@ export function shownProgress({ json, clock }: Session, things: string, whole: n
       if (now - drawnAt < everyMs && !(isNew && live !== null)) return
       drawnAt = now
       const text = progressText({ rows, total: total ?? null, things, elapsedMs: now - begun }).join(style.dim(' · '))
-      if (live === null) process.stderr.write(`${timeOfDay(now)}  ${pass}  ${text}\n`)
+      if (live === null) stderr.write(`${timeOfDay(now)}  ${pass}  ${text}\n`)
       else
         live.draw([total === undefined ? `${pass}  ${text}` : `${pass}  ${progressBar(rows, total, style)}  ${text}`])
     },

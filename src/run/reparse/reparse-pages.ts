@@ -9,7 +9,8 @@ import { cleanText, type PreparedRecord, prepareBatch, storedKey } from '../../s
 import type { GivenKey, LeasedRecord, PageReading, PageRecord } from '../../store/record-lookup.js'
 import type { RecordRow, RecordStore, RejectedRow, WriteStatus } from '../../store/record-store.js'
 import type { Admitter } from '../../url/admit.js'
-import { type Asked, harvestPage, rowsOf } from '../../worker/harvest-page.js'
+import { type Asked, harvestPage, type PageReporter, rowsOf } from '../../worker/harvest-page.js'
+import { type PageAbout, runningPage } from '../../worker/running-page.js'
 import { changedFields, changeOf } from './reparse-fields.js'
 import { emptyReport, list, noteChange, noteFailure, type ReparseReport, tallyOf } from './reparse-report.js'
 
@@ -31,6 +32,8 @@ export interface ReparseParts {
   readonly isDraining: () => boolean
   /** Called with the page that a handler works on, and with null when it is done. */
   readonly onHandler: (page: number | null) => void
+  /** Logs what a page logs; left out: nothing is logged. */
+  readonly reporterOf?: (page: PageAbout) => PageReporter
   /** Repeats a call to either store while it is down. */
   readonly untilBack: <Answer>(call: () => Promise<Answer>) => Promise<Answer>
 }
@@ -110,7 +113,7 @@ async function readAgain(
   { page, spider, link, route }: Reading & { readonly route: Route },
   body: Uint8Array,
   index: number,
-  { clock, onHandler, startedAt }: ReparseParts,
+  { clock, onHandler, reporterOf, startedAt }: ReparseParts,
   report: ReparseReport,
   given: Given,
 ): Promise<void> {
@@ -120,7 +123,9 @@ async function readAgain(
   try {
     onHandler(index)
     const answered = { url, status: pageStatus(status), headers: headers ?? {}, body }
-    harvest = await harvestPage(route, { link, attempt }, answered, clock, { ruleLinks: false })
+    const about = { route: route.name, url: link.url }
+    const options = { ruleLinks: false, reporter: reporterOf?.(about) }
+    harvest = await runningPage.run(about, () => harvestPage(route, { link, attempt }, answered, clock, options))
   } catch (thrown) {
     const { code, message } = asShoalError(thrown)
     return noteFailure(report, { code, message, url: link.url })

@@ -12,6 +12,8 @@ export interface ReparseThreadData {
   readonly dryRun: boolean
   readonly startedAt: number
   readonly logLevel: LogLevel
+  /** No other thread was started before it. */
+  readonly isFirst: boolean
   /** BEAT_SLOTS numbers: what the thread is doing, and whether it should continue. */
   readonly beat: SharedArrayBuffer
 }

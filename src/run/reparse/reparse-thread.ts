@@ -9,6 +9,8 @@ import type { RecordStore } from '../../store/record-store.js'
 import { createAdmitter } from '../../url/admit.js'
 import { BackendWatch } from '../../while-away.js'
 import { resultsFromPort } from '../../wire/backends.js'
+import { LineLimit, pageReporter } from '../../worker/line-limit.js'
+import { logOutput } from '../output/log-output.js'
 import { spiderFrom } from '../spider-source.js'
 import { type PageReader, type ReparseParts, reparsePages } from './reparse-pages.js'
 import {
@@ -23,9 +25,12 @@ import {
   type ToReparseThread,
 } from './reparse-thread-messages.js'
 
-async function main({ source, results, dryRun, startedAt, logLevel, beat }: ReparseThreadData): Promise<void> {
+async function main(data: ReparseThreadData): Promise<void> {
+  const { source, results, dryRun, startedAt, logLevel, beat } = data
   const clock = systemClock
   const log = createLog(logLevel, clock, (line) => send({ kind: 'log', line }))
+  const lines = new LineLimit({ clock, log })
+  const output = logOutput({ clock, log, lines })
   const watch = new BackendWatch(log, clock)
   const shared = new Int32Array(beat)
   const waiting: ToReparseThread[] = []
@@ -35,7 +40,9 @@ async function main({ source, results, dryRun, startedAt, logLevel, beat }: Repa
     send({ kind: 'stray', message: spiderError('handler_error', thrown).message }),
   )
 
-  const spider = await spiderFrom(source)
+  // All threads load the same file: one of them shows what it prints.
+  const load = () => spiderFrom(source)
+  const spider = await (data.isFirst ? load() : output.dropped(load))
   const { store, pages, close } = await resultsFromPort(results)
   let turn: Promise<unknown> = Promise.resolve()
   const parts: Omit<ReparseParts, 'onHandler'> = {
@@ -52,6 +59,7 @@ async function main({ source, results, dryRun, startedAt, logLevel, beat }: Repa
       return mine
     },
     isDraining: () => Atomics.load(shared, DRAINING) === 1,
+    reporterOf: (link) => pageReporter(link, { log, lines }),
     untilBack: (call) => watch.wait('store', call, (ms) => clock.sleep(ms)),
   }
 
@@ -70,7 +78,10 @@ async function main({ source, results, dryRun, startedAt, logLevel, beat }: Repa
   }
   receive = (message) => {
     if (message.kind === 'job') void work(message.job)
-    else void close().then(() => send({ kind: 'stopped' }), fail)
+    else {
+      output.end()
+      void close().then(() => send({ kind: 'stopped' }), fail)
+    }
   }
   const handlerMs = Math.max(0, ...[...spider.routes.values()].map((route) => route.handlerTimeoutMs))
   send({ kind: 'ready', spider: { name: spider.name, savePages: spider.savePages, handlerMs } })

@@ -70,13 +70,13 @@ export async function reparse(options: ReparseOptions): Promise<ReparseSummary> 
   const began = clock.mono()
   const seconds = () => (clock.mono() - began) / 1000
   const report = emptyReport()
-  const start = () =>
+  const start = (isFirst = false) =>
     startReparseThread({
-      ...{ results, clock, dryRun, startedAt, source: options.source, slackMs: STUCK_SLACK_MS },
+      ...{ isFirst, results, clock, dryRun, startedAt, source: options.source, slackMs: STUCK_SLACK_MS },
       ...{ logLevel: options.logLevel, writeLog: options.writeLog, drain },
       onStray: (message) => noteStray(report, message),
     })
-  const first = start()
+  const first = start(true)
   const spider = await loaded(first, drain)
   const loadedAt = seconds()
   const query = queryOf(spider, options, startedAt)

@@ -36,7 +36,15 @@ interface ForkedWorker extends RunningWorker {
 /** A worker process that is restarted, with growing pauses, when it ends without being asked; what it held returns to the queue at once. */
 export function forkWorker(
   order: WorkerProcessOrder,
-  parts: { frontier: Frontier; clock: Clock; log: Log; localWorkers?: LocalWorkers; startAfter?: Promise<unknown> },
+  parts: {
+    readonly frontier: Frontier
+    readonly clock: Clock
+    readonly log: Log
+    /** Receives the log lines of the process. */
+    readonly writeLog: (line: string) => void
+    readonly localWorkers?: LocalWorkers
+    readonly startAfter?: Promise<unknown>
+  },
 ): ForkedWorker {
   const { frontier, clock, log } = parts
   let current: ChildProcess | null = null
@@ -85,7 +93,8 @@ export function forkWorker(
         if (worker !== null) parts.localWorkers?.gone(worker)
         worker = message.id
         hasWorker = true
-      } else if (message.kind === 'ready') isReady()
+      } else if (message.kind === 'log') parts.writeLog(message.line)
+      else if (message.kind === 'ready') isReady()
       else if (message.kind === 'drained') drained = true
       else if (message.kind === 'vitals') parts.localWorkers?.received(message.vitals)
       else {

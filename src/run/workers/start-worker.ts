@@ -18,6 +18,7 @@ import { rendersPages, type Spider } from '../../spider/spider.js'
 import { version } from '../../version.js'
 import { BackendWatch } from '../../while-away.js'
 import type { Backends, Kept } from '../../wire/backends.js'
+import type { LineLimit } from '../../worker/line-limit.js'
 import { Outbox } from '../../worker/outbox.js'
 import { retryWaits } from '../../worker/retry-waits.js'
 import type { StrayErrors } from '../../worker/stray-errors.js'
@@ -65,6 +66,8 @@ interface WorkerParts extends Partial<Pick<ProcessSettings, 'browser' | 'browser
   readonly tracing?: Tracing | null
   /** Null or left out: an error of the spider that no catch can reach ends the thread. */
   readonly strays?: StrayErrors | null
+  /** Limits what spider code logs; left out: nothing does. */
+  readonly lines?: LineLimit
   /** Called every few seconds with the state of the worker. */
   readonly onVitals?: (vitals: Vitals) => void
   /** Wraps the HTTP fetcher. */
@@ -120,6 +123,7 @@ export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void 
   const shared = {
     ...{ worker: id, frontier, outbox, fetcher, cache, fields, matches, meter, slots },
     ...{ tracing, strays, clock, random, log },
+    ...(parts.lines !== undefined && { lines: parts.lines }),
   }
   const worker = new CrawlWorker({
     ...{ id, slots, frontier, outbox, backends: watch, clock, log, meter },

@@ -5,6 +5,7 @@ import type { Vitals } from '../../observe/vitals/vitals.js'
 import type { Spider } from '../../spider/spider.js'
 import { catchUncaught } from '../../uncaught.js'
 import type { Backends } from '../../wire/backends.js'
+import { LineLimit } from '../../worker/line-limit.js'
 import { StrayErrors } from '../../worker/stray-errors.js'
 import { openTracing } from '../open-tracing.js'
 import type { PoolsAtHand } from '../pools-at-hand.js'
@@ -56,19 +57,20 @@ export async function startWorkers(
       localWorkers.received(vitals)
     }
     const tracing = await openTracing(settings.traces, log)
+    const lines = new LineLimit({ clock, log })
     // There is no thread that could be replaced.
     const strays = new StrayErrors({ clock, log })
     const forget = catchUncaught((thrown) => strays.caught(thrown))
     const { browser, browserPages, cache, concurrency } = settings
     const worker = startWorker({
       ...{ id, backends, spiders, pools, browser, browserPages, cache, concurrency },
-      ...{ clock, random: systemRandom, log, onVitals, tracing, strays },
+      ...{ clock, random: systemRandom, log, onVitals, tracing, strays, lines },
     })
     void worker.ended.finally(forget).catch(() => {})
     return [drainable(worker, id, backends, clock, log, settings.graceMs)]
   }
   const order = { settings: processSettings(settings), sources, stuckMs }
-  const parts = { frontier: backends.frontier, clock, log, localWorkers }
+  const parts = { frontier: backends.frontier, clock, log, writeLog, localWorkers }
   if (workers === 1 || workers === 'auto') {
     const report = { onVitals: localWorkers.received, onGone: localWorkers.gone }
     const newId = workerIds()

@@ -19,5 +19,6 @@ export type FromWorkerProcess =
   | { readonly kind: 'ready' }
   /** It was drained from outside, and is leaving. */
   | { readonly kind: 'drained' }
+  | { readonly kind: 'log'; readonly line: string }
   | { readonly kind: 'vitals'; readonly vitals: Vitals }
   | ({ readonly kind: 'failed' } & Pick<ShoalError, 'code' | 'message' | 'hint'>)

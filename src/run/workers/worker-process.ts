@@ -33,8 +33,13 @@ async function main(order: WorkerProcessOrder): Promise<void> {
   }
 }
 
+/** The last line is on its way. */
+let logged = Promise.resolve()
+
+/** Through the parent, which may show its progress on the terminal. One that is gone shows nothing any more. */
 function writeLog(line: string): void {
-  process.stderr.write(line)
+  if (process.connected) logged = send({ kind: 'log', line })
+  else process.stderr.write(line)
 }
 
 async function work(order: WorkerProcessOrder, backends: Backends, log: Log, stop: AbortSignal): Promise<void> {
@@ -66,5 +71,6 @@ const { [WORKER_ORDER]: order = '{}' } = process.env
 // A process that the spider starts must not become a worker.
 delete process.env[WORKER_ORDER]
 await main(JSON.parse(order) as WorkerProcessOrder)
+await logged
 // A timer that the spider left running must not keep this process and its parent waiting.
 process.exit()

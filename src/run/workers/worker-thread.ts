@@ -6,8 +6,10 @@ import { createLog } from '../../log.js'
 import { namedText } from '../../thrown.js'
 import { BackendWatch } from '../../while-away.js'
 import { backendsFromPorts } from '../../wire/backends.js'
+import { LineLimit } from '../../worker/line-limit.js'
 import { StrayErrors } from '../../worker/stray-errors.js'
 import { openTracing } from '../open-tracing.js'
+import { logOutput } from '../output/log-output.js'
 import { poolsAtHand } from '../pools-at-hand.js'
 import { spiderFrom } from '../spider-source.js'
 import { startWorker } from './start-worker.js'
@@ -21,16 +23,20 @@ async function main(data: WorkerThreadData): Promise<void> {
   Atomics.add(beat, 0, 1)
   const beating = setInterval(() => Atomics.add(beat, 0, 1), BEAT_MS)
   const log = createLog(settings.logLevel, systemClock, (line) => send({ kind: 'log', line }))
+  const lines = new LineLimit({ clock: systemClock, log })
+  const output = logOutput({ clock: systemClock, log, lines })
   const strays = data.findsStrays ? new StrayErrors({ clock: systemClock, log }) : null
   // Reported here and not by Node, which would send the thrown value itself: null, or something that cannot be sent.
   process.on('uncaughtException', (thrown: unknown) => {
     if (strays?.caught(thrown)) return
+    output.end()
     const { message } = spiderError('handler_error', thrown, `uncaught exception: ${namedText(thrown)}`)
     send({ kind: 'uncaught', message })
     endThread(1)
   })
   try {
-    const spiders = await Promise.all(data.sources.map(spiderFrom))
+    // The main thread has loaded the same files and shown what they print.
+    const spiders = await output.dropped(() => Promise.all(data.sources.map(spiderFrom)))
     // A queue that is down when this thread starts is waited for, like one that goes down later.
     const watch = new BackendWatch(log, systemClock)
     const backends = await watch.wait(
@@ -54,6 +60,7 @@ async function main(data: WorkerThreadData): Promise<void> {
       log,
       tracing,
       strays,
+      lines,
       onVitals: (vitals) => send({ kind: 'vitals', vitals }),
     })
     // Before that it is not stopped but terminated.
@@ -61,6 +68,7 @@ async function main(data: WorkerThreadData): Promise<void> {
     send({ kind: 'ready' })
     await running.ended
     await backends.close()
+    output.end()
     send({ kind: 'stopped' })
   } catch (thrown) {
     const { code, message, hint } = asShoalError(thrown)

@@ -46,6 +46,7 @@ it('goes on without the pages whose handlers end their thread or never end', asy
   // A handler that never ends is given five seconds beyond its deadline; here nobody waits that long.
   const stuck = startReparseThread({
     ...{ results, clock: systemClock, startedAt: systemClock.now(), slackMs: 200, onStray: () => {}, ...options },
+    isFirst: true,
     ...{ source: source(`if (page.url.endsWith('/1')) for (;;) {}`), drain: new AbortController().signal },
   })
   const { pages } = await results.store.pages.part({ spider: 'books', newestOnly: true }, null, 3)

@@ -117,6 +117,7 @@ describe('a worker that is asked to leave', () => {
       frontier: backends.frontier,
       clock: systemClock,
       log: silentLog,
+      writeLog: () => {},
     })
     await expect.poll(listed, SOON).toHaveLength(2)
     for (const worker of await listed()) await askToDrain(backends.notes, worker)

@@ -30,7 +30,10 @@ afterEach(async () => {
 })
 
 function start(spider: string, clock = systemClock, log: Log = silentLog): RunningWorker {
-  const worker = forkWorker(orderOf(dir.path, spider), { frontier: backends.frontier, clock, log })
+  const worker = forkWorker(orderOf(dir.path, spider), {
+    ...{ frontier: backends.frontier, clock, log },
+    writeLog: () => {},
+  })
   workers.push(worker)
   return worker
 }
@@ -83,7 +86,7 @@ describe('a worker process', () => {
     const startAfter = new Promise<void>((resolve) => {
       ready = resolve
     })
-    const parts = { frontier: backends.frontier, clock: systemClock, log: silentLog, startAfter }
+    const parts = { frontier: backends.frontier, clock: systemClock, log: silentLog, writeLog: () => {}, startAfter }
     const worker = forkWorker(orderOf(dir.path, spider.path), parts)
     const stopped = worker.stop(500)
     ready()
