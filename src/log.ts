@@ -23,7 +23,8 @@ type LogEvent =
   | 'spider.args_refused'
   | 'spider.unknown'
   | 'spider.uncaught'
-  | SpiderEvent
+  | 'spider.output'
+  | 'page.log'
   | 'link.added'
   | 'link.found'
   | 'link.refused'
@@ -72,7 +73,7 @@ type LogEvent =
   | 'api.failed'
 
 /** What the spider's own code writes: with `page.log`, and with console or to the standard streams. */
-type SpiderEvent = 'page.log' | 'spider.output'
+type SpiderEvent = Extract<LogEvent, 'page.log' | 'spider.output'>
 
 export type SpiderLevel = 'info' | 'warn' | 'error'
 

@@ -1,7 +1,6 @@
 import { systemClock } from '../clock.js'
 import { createLog, type Log, type LogLevel } from '../log.js'
 import { type LoggedOutput, logOutput } from '../run/output/log-output.js'
-import { LineLimit } from '../worker/line-limit.js'
 import { liveOnScreen } from './terminal/live.js'
 import { logText } from './terminal/log-line.js'
 import { stderr } from './terminal/streams.js'
@@ -26,6 +25,5 @@ export function captureSpiderOutput(json: boolean): LoggedOutput {
     else stderr.write(stderr.isTTY && !json ? `${logText(line, style)}\n` : line)
   }
   const log: Pick<Log, 'spider'> = { spider: (...line) => createLog(level, systemClock, print).spider(...line) }
-  const parts = { clock: systemClock, log }
-  return logOutput({ ...parts, lines: new LineLimit(parts) })
+  return logOutput({ clock: systemClock, log })
 }

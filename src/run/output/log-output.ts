@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.js'
 import type { Log } from '../../log.js'
-import type { LineLimit } from '../../worker/line-limit.js'
+import { LineLimit } from '../../worker/line-limit.js'
 import { withoutOpenedSecrets } from '../../worker/secrets.js'
 import { captureOutput } from './capture-output.js'
 
@@ -15,9 +15,10 @@ export interface LoggedOutput {
 export function logOutput(parts: {
   readonly clock: Clock
   readonly log: Pick<Log, 'spider'>
-  readonly lines: LineLimit
+  /** One of its own when left out. */
+  readonly lines?: LineLimit
 }): LoggedOutput {
-  const { clock, log, lines } = parts
+  const { clock, log, lines = new LineLimit({ clock, log }) } = parts
   let isDropped = false
   const flush = captureOutput(clock, ({ level, message, page }) => {
     if (isDropped || !lines.accepts(message)) return
