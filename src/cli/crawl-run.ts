@@ -120,5 +120,5 @@ function otherLine({ id, state, args }: CrawlInfo): string {
   const what = `crawl ${id}, ${given === '' ? 'without arguments' : `with ${clean(given)}`}, is unfinished too`
   return state === 'paused'
     ? `${what} (paused); the same arguments resume it`
-    : `${what}: its pages are also fetched; to prevent that, run: shoal pause ${id}`
+    : `${what}: workers fetch its pages as well; to prevent that, run: shoal pause ${id}`
 }

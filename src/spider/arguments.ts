@@ -127,8 +127,11 @@ function reasonOf({ path = [], message }: StandardSchemaV1.Issue, given: CrawlAr
   const keys = path.map((step) => (typeof step === 'object' ? step.key : step))
   const [name] = keys
   if (name === undefined) return message
-  const isMissing = keys.length === 1 && !Object.hasOwn(given, name)
-  return `argument ${pathText(keys)}: ${isMissing ? 'is missing' : message.replace(/^Invalid [a-z]+: /, '')}`
+  const isWhole = keys.length === 1
+  if (isWhole && !Object.hasOwn(given, name)) return `argument ${pathText(keys)}: is missing`
+  // "received NaN" does not say what was typed.
+  const got = isWhole ? `, not ${shown(given[String(name)])}` : ''
+  return `argument ${pathText(keys)}: ${message.replace(/^(Invalid [a-z]+|Too (small|big)): /, '').replace(/, received .*$/, '')}${got}`
 }
 
 function refused(message: string, known: Fields | null): ShoalError {

@@ -59,11 +59,12 @@ describe('arguments of a spider', () => {
     const hint = 'Pass arguments with -a <name>=<value>: category (required), max (default 5), images (optional).'
     for (const [given, message] of [
       [{}, 'argument category: is missing'],
-      [{ category: 'shoes', max: 'ten' }, 'argument max: expected number, received NaN'],
-      [{ max: '1.5' }, 'argument category: is missing; argument max: expected int, received number'],
+      [{ category: 'shoes', max: 'ten' }, "argument max: expected number, not 'ten'"],
+      [{ max: '1.5' }, "argument category: is missing; argument max: expected int, not '1.5'"],
       [{ category: 'shoes', kategory: 'x' }, "there is no argument 'kategory', did you mean 'category'?"],
       [{ category: 'shoes', zzz: 'x' }, "there is no argument 'zzz'"],
-      [{ category: 'shoes', images: 'maybe' }, 'argument images: expected one of'],
+      [{ category: 'x' }, "argument category: expected string to have >=2 characters, not 'x'"],
+      [{ category: 'shoes', images: 'maybe' }, "not 'maybe'"],
       // No member of Object.prototype is a known argument.
       [{ category: 'shoes', constructor: 'x' }, "there is no argument 'constructor'"],
     ] as const) {
