@@ -12,7 +12,6 @@ function memoryCache(): ResponseCache & { readonly kept: CacheableRequest[] } {
   const kept: CacheableRequest[] = []
   return {
     kept,
-    isCold: false,
     async find(request) {
       const found = entries.get(cacheKey(request))
       return found === undefined ? null : { ...found, wireBytes: 0, ms: 0, cached: { at: 0, wireBytes: 1, ms: 1 } }
@@ -94,7 +93,6 @@ it('the guard refuses a kept page of an address that is no longer allowed', asyn
   const { parts, leased, ended, sent } = visitParts({
     parts: {
       cache: {
-        isCold: false,
         find: async () => {
           throw new Error('the cache was read')
         },

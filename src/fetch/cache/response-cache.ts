@@ -10,12 +10,15 @@ import { isKept } from './is-kept.js'
 
 /** Responses of earlier runs, for development: the same request again sends nothing. Several processes may share a folder. */
 export interface ResponseCache {
-  /** The last requests were all in vain: it is the first run, or a part of the site that no run has seen. */
-  readonly isCold: boolean
   /** Null: there is none, it is too old, or its file is damaged. */
   find(request: CacheableRequest): Promise<FetchResponse | null>
   /** Keeps the response if it is one that the next run should get. Never fails: a cache that cannot be written is only slower. */
   keep(request: CacheableRequest, response: FetchResponse): Promise<void>
+}
+
+export interface FolderCache extends ResponseCache {
+  /** The last requests were all in vain: it is the first run, or a part of the site that no run has seen. */
+  readonly isCold: boolean
 }
 
 interface ResponseCacheOptions {
@@ -31,7 +34,7 @@ interface ResponseCacheOptions {
 const COLD_AFTER = 8
 
 /** The folder must have been prepared (cache-folder.ts). */
-export function openResponseCache({ folder, maxAgeMs, clock, onUnwritable }: ResponseCacheOptions): ResponseCache {
+export function openResponseCache({ folder, maxAgeMs, clock, onUnwritable }: ResponseCacheOptions): FolderCache {
   let isReported = false
   let missesInARow = 0
 
