@@ -32,7 +32,7 @@ export interface Session {
   /** The same, with another database unless the user named one. */
   at(queue: string): Session
   /** The cache that the user asked for, ready for use; null: none. What was deleted is reported. */
-  openCache(flags: CacheFlags): Promise<CacheSettings | null>
+  openCache(flags: CacheFlags, byDefault?: boolean): Promise<CacheSettings | null>
 }
 
 type Flags = Readonly<Record<string, unknown>>
@@ -140,10 +140,11 @@ function openSession(flags: Flags): Session {
     noteAddresses: () => noteOnce(addressLines(settings)),
     sameDatabase: sameDatabase(flags),
     at: (queue) => openSession({ ...flags, queue: flags.queue ?? queue }),
-    async openCache({ cacheClear }) {
-      const cache = cacheClear
-        ? loadConfig({ flags: { ...flags, cache: true }, env: process.env }).cache
-        : settings.cache
+    async openCache({ cacheClear }, byDefault = false) {
+      const cache =
+        cacheClear || byDefault
+          ? loadConfig({ flags: { ...flags, cache: true }, env: process.env }).cache
+          : settings.cache
       if (cache === null) return null
       const { prepareCache } = await import('../run/open-cache.js')
       const cleared = await prepareCache(cache, cacheClear)

@@ -4,7 +4,7 @@ import { parseSelector } from '../spider/html/selector.js'
 import type { Json } from '../url/link.js'
 import { examineField, type FieldReport, noMatch } from './examine-field.js'
 import type { Examined } from './examined-page.js'
-import type { RuleProblem } from './rule-problem.js'
+import { NO_SUGGESTION, type RuleProblem } from './rule-problem.js'
 
 /** What `record.each` finds: one record per match. */
 export interface EachReport {
@@ -50,12 +50,13 @@ function missIn(selector: string, each: string, isCss: boolean, examined: Examin
   const joined = isCss ? insideEach(each, selector) : `${each}${selector.replace(/^\$/, '')}`
   const { problem } = isCss ? { problem: problemOf(joined, examined) } : examineField('each', joined, examined)
   const inside = `${each} `
-  const suggestion = problem?.suggestion ?? null
-  return {
+  const about = {
     code: problem?.code ?? 'not_converted',
     message: problem?.message ?? 'no record has a value',
-    suggestion: suggestion?.startsWith(inside) ? suggestion.slice(inside.length) : null,
-  }
+  } as const
+  if (!problem?.suggestion?.startsWith(inside)) return { ...about, ...NO_SUGGESTION }
+  const { suggestion, suggestionMatches } = problem
+  return { ...about, suggestion: suggestion.slice(inside.length), suggestionMatches }
 }
 
 function insideEach(each: string, selector: string): string {

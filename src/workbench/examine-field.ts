@@ -9,7 +9,7 @@ import type { Examined } from './examined-page.js'
 import { elements, nearMiss } from './near-miss.js'
 import { nearPath } from './near-path.js'
 import { nearNames } from './page-names.js'
-import type { RuleProblem } from './rule-problem.js'
+import { NO_SUGGESTION, type RuleProblem } from './rule-problem.js'
 
 /** What a field's rule finds on a page. */
 export interface FieldReport {
@@ -61,7 +61,7 @@ function withoutTree(name: string, definition: FieldDefinition, examined: Examin
   } catch {
     // For the same reason as the tree.
   }
-  return { matches: 0, problem: { code: 'wrong_type', message: examined.noTree ?? '', suggestion: null } }
+  return { matches: 0, problem: { code: 'wrong_type', message: examined.noTree ?? '', ...NO_SUGGESTION } }
 }
 
 function byPath(name: string, definition: FieldDefinition, source: string, examined: Examined): Finding {
@@ -70,12 +70,14 @@ function byPath(name: string, definition: FieldDefinition, source: string, exami
   try {
     root = examined.page.losslessJson
   } catch (error) {
-    return { matches: 0, problem: { code: 'wrong_type', message: asShoalError(error).message, suggestion: null } }
+    return { matches: 0, problem: { code: 'wrong_type', message: asShoalError(error).message, ...NO_SUGGESTION } }
   }
   const matches = readPath(root, path).length
   if (matches > 0) return { matches, ...converted(name, definition, examined) }
   const miss = nearPath(root, path)
-  const problem: RuleProblem = { code: 'no_match', message: miss?.reason ?? '', suggestion: miss?.suggestion ?? null }
+  const suggestion = miss?.suggestion ?? null
+  const suggestionMatches = suggestion === null ? 0 : readPath(root, parsePath(suggestion)).length
+  const problem: RuleProblem = { code: 'no_match', message: miss?.reason ?? '', suggestion, suggestionMatches }
   return { matches, ...storedValue(name, definition, examined), problem }
 }
 
@@ -100,11 +102,13 @@ function converted(
   const isEmptyList = Array.isArray(value) && value.length === 0
   if (!isMissing && !isEmptyList) return { ...final, problem: null }
   const text = shownText(name, options, examined)
-  const none = { suggestion: null }
   if (options.pattern !== undefined && (value === undefined || isEmptyList))
-    return { ...final, problem: { code: 'no_pattern', message: `${text} does not match ${options.pattern}`, ...none } }
+    return {
+      ...final,
+      problem: { code: 'no_pattern', message: `${text} does not match ${options.pattern}`, ...NO_SUGGESTION },
+    }
   const message = `${text}: ${WANTED[options.as ?? 'text']}`
-  return { ...final, problem: { code: 'not_converted', message, ...none } }
+  return { ...final, problem: { code: 'not_converted', message, ...NO_SUGGESTION } }
 }
 
 const WANTED: Readonly<Record<Conversion, string>> = {
@@ -140,6 +144,7 @@ function noAttribute(css: string, attribute: string, found: readonly Element[]):
     code: 'no_attribute',
     message: `${elements(found.length)} ${found.length === 1 ? 'matches' : 'match'} \`${css}\`, none with \`${attribute}\`; there is ${has}`,
     suggestion: near === undefined ? null : `${css}@${near}`,
+    suggestionMatches: near === undefined ? 0 : found.filter(({ attribs }) => near in attribs).length,
   }
 }
 
@@ -153,5 +158,6 @@ export function noMatch(select: string, { queries }: Examined): RuleProblem {
     code: 'no_match',
     message: `${miss?.reason ?? 'nothing matches'}${spent}`,
     suggestion: suggestion === null ? null : `${suggestion}${attribute === null ? '' : `@${attribute}`}`,
+    suggestionMatches: miss?.matches ?? 0,
   }
 }

@@ -6,7 +6,7 @@ import { parseSelector } from '../spider/html/selector.js'
 import type { DeclaredFollow, FoundLink } from '../spider/spider.js'
 import { noMatch } from './examine-field.js'
 import type { Examined } from './examined-page.js'
-import type { RuleProblem } from './rule-problem.js'
+import { NO_SUGGESTION, type RuleProblem } from './rule-problem.js'
 
 /** What a follow rule finds on a page. */
 export interface FollowReport {
@@ -29,7 +29,7 @@ export function examineFollow(rule: DeclaredFollow, examined: Examined): FollowR
   const nothing = { matches: 0, accepted: 0, rejected: {} }
   if (queries === null) {
     const message = examined.noTree ?? ''
-    return { ...about, ...nothing, problem: { code: 'wrong_type', message, suggestion: null } }
+    return { ...about, ...nothing, problem: { code: 'wrong_type', message, ...NO_SUGGESTION } }
   }
   const matched = queries.select(css)
   if (matched.length === 0) return { ...about, ...nothing, problem: noMatch(rule.links, examined) }
@@ -61,14 +61,18 @@ export function examineFollow(rule: DeclaredFollow, examined: Examined): FollowR
       : {
           code: 'no_attribute',
           message: `none of them has the attribute \`${wanted}\``,
-          suggestion: insideLinks(css, queries),
+          ...linksInside(css, queries),
         }
   return { ...about, matches: matched.length, accepted: seen.size, rejected, problem }
 }
 
 /** A rule that selects the boxes around the links. */
-function insideLinks(css: string, queries: NonNullable<Examined['queries']>): string | null {
+function linksInside(
+  css: string,
+  queries: NonNullable<Examined['queries']>,
+): Pick<RuleProblem, 'suggestion' | 'suggestionMatches'> {
   const inside = `:is(${css}) a[href]`
-  if (queries.select(inside).length === 0) return null
-  return css.includes(',') ? inside : `${css} a[href]`
+  const suggestionMatches = queries.select(inside).length
+  if (suggestionMatches === 0) return NO_SUGGESTION
+  return { suggestion: css.includes(',') ? inside : `${css} a[href]`, suggestionMatches }
 }

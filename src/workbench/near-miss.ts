@@ -83,7 +83,7 @@ function repairOf(parts: readonly Part[], at: number, page: PageQueries): Repair
   }
   if (at > 0) {
     const elsewhere = page.select(own).length
-    if (elsewhere > 0)
+    if (elsewhere > 0 && says(part, elsewhere))
       return {
         reason: `${elements(elsewhere)} ${elsewhere === 1 ? 'matches' : 'match'} ${quoted(own)}, none of them${place}`,
         parts: [{ ...part, combinator: null }, ...after],
@@ -106,9 +106,15 @@ function repairOf(parts: readonly Part[], at: number, page: PageQueries): Repair
   // The ancestors may be what is wrong, and the rest right.
   if (at === 0 && after.length > 0) {
     const rest = [{ ...(after[0] as Part), combinator: null }, ...after.slice(1)]
-    if (page.select(textOf(rest)).length > 0) return { reason: `nothing matches ${quoted(own)}`, parts: rest }
+    if (says(rest[0] as Part, page.select(textOf(rest)).length))
+      return { reason: `nothing matches ${quoted(own)}`, parts: rest }
   }
   return repaired(`nothing${place} matches ${quoted(own)}`, null)
+}
+
+/** Whether a part without what comes before it still means something: `a` alone is every link of the page. */
+function says({ simple }: Part, matches: number): boolean {
+  return matches === 1 || (matches > 0 && simple.some(({ type }) => type === SelectorType.Attribute))
 }
 
 /** The same compound with another simple selector at `index`; a tag comes first. */

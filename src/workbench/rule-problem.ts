@@ -13,4 +13,8 @@ export interface RuleProblem {
   readonly message: string
   /** What would match instead; null: nothing is near. */
   readonly suggestion: string | null
+  /** How many elements or values match the suggestion. */
+  readonly suggestionMatches: number
 }
+
+export const NO_SUGGESTION = { suggestion: null, suggestionMatches: 0 } as const

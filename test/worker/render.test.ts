@@ -4,7 +4,8 @@ import { systemClock, systemRandom } from '../../src/clock.js'
 import { openCrawl } from '../../src/coordinator/crawls.js'
 import { seedCrawl } from '../../src/coordinator/seeding.js'
 import { silentLog } from '../../src/log.js'
-import { tryPage } from '../../src/run/try-page.js'
+import type { TryOrder } from '../../src/run/try/tried-page.js'
+import { tryPage } from '../../src/run/try/try-page.js'
 import { startWorker } from '../../src/run/workers/start-worker.js'
 import { defineSpider } from '../../src/spider/definition.js'
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
@@ -85,12 +86,16 @@ it('takes pages by HTTP, and renders those whose fields are missing', async () =
   expect(browsersUnder()).toEqual([])
 })
 
+function tried(path: string): TryOrder {
+  const settings = { proxies: null, pool: null, country: null, browser: '/nowhere/chromium', cache: null }
+  const plain = { route: null, given: null, rendered: false, fresh: false, save: null }
+  return { url: `${site.origin}${path}`, ...plain, settings }
+}
+
 it('starts no browser for pages that do without', async () => {
-  const page = await tryPage(shop('plain', '/product/plain'), `${site.origin}/product/plain`, '/nowhere/chromium')
+  const page = await tryPage(shop('plain', '/product/plain'), tried('/product/plain'))
   expect(page.records.map(({ key }) => key)).toEqual(['Plain'])
-  await expect(
-    tryPage(shop('one', '/product/one'), `${site.origin}/product/one`, '/nowhere/chromium'),
-  ).rejects.toMatchObject({
+  await expect(tryPage(shop('one', '/product/one'), tried('/product/one'))).rejects.toMatchObject({
     code: 'browser_missing',
   })
 })

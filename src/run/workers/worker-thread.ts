@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock, systemRandom } from '../../clock.js'
 import { spiderError } from '../../error-place.js'
-import { asShoalError, ShoalError } from '../../errors.js'
+import { asShoalError } from '../../errors.js'
 import { createLog } from '../../log.js'
 import { namedText } from '../../thrown.js'
 import { BackendWatch } from '../../while-away.js'
@@ -12,6 +12,7 @@ import { openTracing } from '../open-tracing.js'
 import { logOutput } from '../output/log-output.js'
 import { poolsAtHand } from '../pools-at-hand.js'
 import { spiderFrom } from '../spider-source.js'
+import { refuseToEnd } from './refuse-to-end.js'
 import { startWorker } from './start-worker.js'
 import { BEAT_MS, type FromWorkerThread, type ToWorkerThread, type WorkerThreadData } from './worker-thread-messages.js'
 
@@ -76,26 +77,6 @@ async function main(data: WorkerThreadData): Promise<void> {
   }
   clearInterval(beating)
   parentPort?.close()
-}
-
-/**
- * Spider code cannot end its worker, or the process of the command: the pages in flight with it would be repeated. That it tried is an error of its page.
- * Returns the way to end the thread all the same.
- */
-function refuseToEnd(): (code: number) => never {
-  const endThread = process.exit.bind(process)
-  const kill = process.kill.bind(process)
-  const refused = (call: string) =>
-    new ShoalError('handler_error', `the spider called ${call}: return from the handler, or throw an error`)
-  process.exit = () => {
-    throw refused('process.exit()')
-  }
-  process.kill = (pid, signal) => {
-    const isOwn = pid === 0 || pid === -1 || Math.abs(pid) === process.pid
-    if (isOwn && signal !== 0) throw refused('process.kill() with its own process')
-    return kill(pid, signal)
-  }
-  return endThread
 }
 
 function send(message: FromWorkerThread): void {
