@@ -44,9 +44,13 @@ export async function moveCrawl(parts: MoveParts, id: CrawlId): Promise<Moved> {
     })
   }
   if (stats.leased > 0) {
-    throw new ShoalError('usage', `${stats.leased} links of crawl ${id} are still in flight`, {
-      hint: 'Wait until the workers have finished them, or stop the workers.',
-    })
+    throw new ShoalError(
+      'usage',
+      `${stats.leased} ${stats.leased === 1 ? 'link' : 'links'} of crawl ${id} still in flight`,
+      {
+        hint: 'Wait until the workers have finished them, or stop the workers.',
+      },
+    )
   }
   const note = (await store.crawls.notes()).find(({ crawl }) => crawl === id)
   if (note === undefined) {

@@ -88,7 +88,7 @@ const scope = options({
   deny: patterns,
   maxDepth: count.default(50),
   maxUrlLength: atLeastOne.default(2048),
-  maxLinksPerPage: count.default(5000),
+  maxLinksPerPage: count.default(50_000),
   traps: z.union([z.literal(false), traps]).prefault({}),
   canonical: options({
     dropParams: z.array(z.string().min(1)).default([]),

@@ -163,7 +163,7 @@ export interface ScopeDefinition {
   readonly maxDepth?: number
   /** Default 2048. */
   readonly maxUrlLength?: number
-  /** Default 5000. */
+  /** Further links of a page are dropped, and named in the summary. Default 50,000. */
   readonly maxLinksPerPage?: number
   /** Guards against endless sites; false turns all of them off. */
   readonly traps?: TrapsDefinition | false

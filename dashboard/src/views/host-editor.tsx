@@ -2,7 +2,7 @@ import type { TargetedSubmitEvent } from 'preact'
 import { useId, useState } from 'preact/hooks'
 import type { HostDone, HostOrder, HostView } from '../../../src/api/api-types.js'
 import { path, put } from '../api.js'
-import { count, duration } from '../format.js'
+import { count, duration, plural } from '../format.js'
 import { Button } from '../parts/button.js'
 import { confirm } from '../parts/confirm.js'
 import { Dialog } from '../parts/dialog.js'
@@ -25,7 +25,14 @@ export function HostEditor({ host, onChanged, onClose }: HostEditorProps) {
           ['Next slot', host.nextSlot],
           ['Pace', paceText(host)],
           ['Latency', host.latencyMs === null ? 'not known yet' : duration(host.latencyMs)],
-          ['Rate limited us', host.throttles === 0 ? 'not recently' : `${count(host.throttles)} times in a row`],
+          [
+            'Rate limited us',
+            host.throttles === 0
+              ? 'not recently'
+              : host.throttles === 1
+                ? 'once'
+                : `${count(host.throttles)} times in a row`,
+          ],
           ['robots.txt', floorText(host)],
           ['Budget', budgetText(host)],
         ]}
@@ -161,6 +168,6 @@ function floorText({ set }: HostView): string {
 
 function budgetText({ budget }: HostView): string {
   return budget.of === null
-    ? `${count(budget.used)} pages, no limit`
-    : `${count(budget.used)} of ${count(budget.of)} pages`
+    ? `${plural(budget.used, 'page')}, no limit`
+    : `${count(budget.used)} of ${plural(budget.of, 'page')}`
 }

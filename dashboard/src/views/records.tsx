@@ -100,7 +100,7 @@ function Nothing({
   return (
     <Empty title={done ? 'Nothing found' : 'Nothing found so far'}>
       {done
-        ? `None of ${count(searched)} records contains this text.`
+        ? `None of ${plural(searched, 'record')} contains this text.`
         : 'A search reads a few thousand records at a time.'}
     </Empty>
   )

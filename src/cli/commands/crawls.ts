@@ -8,7 +8,7 @@ import { chooseCrawl, crawlsNewestFirst, hasEnded } from '../crawl-choice.js'
 import { guide } from '../help.js'
 import { acts } from '../session.js'
 import { clean } from '../terminal/clean.js'
-import { count, duration, moment } from '../terminal/format.js'
+import { count, duration, moment, plural } from '../terminal/format.js'
 import { figure, figures, shrinking } from '../terminal/table.js'
 
 export function crawlsCommand(program: Command): void {
@@ -72,7 +72,7 @@ export function crawlsCommand(program: Command): void {
           const { total } = await frontier.stats(crawl.id)
           if (
             !(await confirm(
-              `Delete crawl ${crawl.id} of ${clean(crawl.spider)} with its ${count(total)} links?`,
+              `Delete crawl ${crawl.id} of ${clean(crawl.spider)} with its ${plural(total, 'link')}?`,
               flags.yes,
             ))
           )

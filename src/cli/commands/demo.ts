@@ -7,7 +7,7 @@ import { type AccessCheck, checkAccess } from '../checks/access-check.js'
 import { type FinishedRun, runWithProgress } from '../crawl-run.js'
 import { guide } from '../help.js'
 import { acts, type CrawlFlags, crawlOptions, programName, type Session, shellWord, wholeNumber } from '../session.js'
-import { count } from '../terminal/format.js'
+import { count, noun } from '../terminal/format.js'
 import { detailsOf, sameCommand, summaryJson } from '../views/run-report.js'
 import { printNextSteps, printSummary, type SummaryDetails } from '../views/summary-view.js'
 
@@ -108,15 +108,17 @@ function printAccess(
   const { style, print } = output
   print()
   print(`What the shop saw ${style.dim(`(from its access log: ${relative('', file)})`)}`)
-  print(`  ${count(check.requests).padStart(9)}  requests, including robots.txt and retries`)
+  print(`  ${count(check.requests).padStart(9)}  ${noun(check.requests, 'request')}, including robots.txt and retries`)
   if (check.medianGapMs !== null && check.smallestGapMs !== null) {
     const smallest = `crawl delay: ${asked.delay}; smallest gap: ${check.smallestGapMs.toFixed(1)} ms`
     print(`  ${check.medianGapMs.toFixed(1).padStart(9)}  ms median gap between requests ${style.dim(`(${smallest})`)}`)
   }
   print(
-    `  ${String(check.mostAtOnce).padStart(9)}  requests at once, at most ${style.dim(`(limit: ${asked.concurrency})`)}`,
+    `  ${String(check.mostAtOnce).padStart(9)}  ${noun(check.mostAtOnce, 'request')} at once, at most ${style.dim(`(limit: ${asked.concurrency})`)}`,
   )
-  print(`  ${String(check.forbidden).padStart(9)}  requests to pages that robots.txt disallows`)
+  print(
+    `  ${String(check.forbidden).padStart(9)}  ${noun(check.forbidden, 'request')} to pages that robots.txt disallows`,
+  )
 }
 
 function nextSteps(

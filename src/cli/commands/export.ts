@@ -93,7 +93,7 @@ function exportRecords(session: Session, flags: ExportFlags, format: ExportForma
     const { exportStoredRecords } = await import('../export/export-records.js')
     const asked = { format, out, query, incremental: flags.incremental ?? null, merged: flags.merged ?? null }
     const { rows, leftOut } = await exportStoredRecords(session, results, asked, signal)
-    if (leftOut > 0) output.note(`${count(leftOut)} values had no column and were left out; JSON Lines keeps them all`)
+    if (leftOut > 0) output.note(`${plural(leftOut, 'value')} without a column left out; JSON Lines keeps them all`)
     if (out !== null && session.json) output.json({ file: out, format, records: rows, leftOut })
     else if (out !== null) output.print(`${plural(rows, 'record')} written to ${out}`)
   })

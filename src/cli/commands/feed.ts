@@ -170,7 +170,9 @@ async function listRejected(session: Session, feed: Feed, spider: string, limit:
   const name = feedName(feed, spider)
   if (kept === 0) output.note(`no rejected entries in ${name}`)
   if (kept > entries.length)
-    output.note(`the newest ${count(entries.length)} of ${count(kept)} rejected entries in ${name}; --limit shows more`)
+    output.note(
+      `the newest ${count(entries.length)} of ${plural(kept, 'rejected entry', 'rejected entries')} in ${name}; --limit shows more`,
+    )
   if (dropped > 0)
     output.note(
       `${plural(dropped, 'older rejected entry was', 'older rejected entries were')} dropped: ` +

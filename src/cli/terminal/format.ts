@@ -12,6 +12,11 @@ export function plural(value: number, one: string, many = `${one}s`): string {
   return value === 0 ? `no ${many}` : `${count(value)} ${value === 1 ? one : many}`
 }
 
+/** The noun of a number that is printed elsewhere: `page` for 1, `pages` otherwise. */
+export function noun(value: number, one: string, many = `${one}s`): string {
+  return value === 1 ? one : many
+}
+
 export function rate(perSecond: number): string {
   if (perSecond >= 100) return `${count(perSecond)}/s`
   if (perSecond >= 1 || perSecond === 0) return `${perSecond.toFixed(1)}/s`

@@ -3,7 +3,7 @@ import type { Advice } from '../../observe/snapshots/advice.js'
 import { blocksOf, missingText, unreachableText, type Waits } from '../../observe/snapshots/waits.js'
 import type { RunProgress } from '../../run/run-summary.js'
 import { clean } from '../terminal/clean.js'
-import { count, duration, percent, plural, progressBar, rate } from '../terminal/format.js'
+import { count, duration, noun, percent, plural, progressBar, rate } from '../terminal/format.js'
 import type { Style } from '../terminal/style.js'
 
 export interface Fleet {
@@ -69,7 +69,7 @@ function slotsOf({ workers, concurrency }: Fleet, alive: number): number {
 export function progressLine(progress: RunProgress, fleet: Fleet, now: number): string {
   const { stats } = progress
   const parts = [
-    `${count(ended(stats))}/${count(stats.total)} links (${percent(ended(stats), stats.total)})`,
+    `${count(ended(stats))}/${count(stats.total)} ${noun(stats.total, 'link')} (${percent(ended(stats), stats.total)})`,
     rate(stats.rate),
     plural(progress.records, 'record'),
     ...(stats.failed > 0 ? [`${count(stats.failed)} failed`] : []),

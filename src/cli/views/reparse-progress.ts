@@ -51,7 +51,7 @@ function figures({ report, total, seconds }: ReparseProgress, style: Style): str
   const perSecond = seconds === 0 ? 0 : pages / seconds
   const left = total === null || perSecond === 0 ? null : Math.max(0, total - pages) / perSecond
   return [
-    total === null ? plural(pages, 'page') : `${count(pages)}/${count(total)} pages (${percent(pages, total)})`,
+    total === null ? plural(pages, 'page') : `${count(pages)}/${plural(total, 'page')} (${percent(pages, total)})`,
     rate(perSecond),
     plural(written(report), 'record'),
     ...(failed > 0 ? [style.yellow(`${count(failed)} failed`)] : []),

@@ -5,7 +5,7 @@ import type { RunSummary } from '../../run/run-summary.js'
 import type { KindCount, Records } from '../../store/record-store.js'
 import type { Output } from '../output.js'
 import { clean } from '../terminal/clean.js'
-import { count, duration, plural, rate, setDuration } from '../terminal/format.js'
+import { count, duration, noun, plural, rate, setDuration } from '../terminal/format.js'
 import type { Style } from '../terminal/style.js'
 import { filteredLines } from './filtered-view.js'
 import { visitLines } from './visits-view.js'
@@ -86,7 +86,7 @@ export function printSummary(output: Output, summary: RunSummary, details: Summa
   const rest = summary.interrupted ? `${drained}; pages in flight were finished, the rest stays queued` : ''
   print(`${headline(output, summary)} ${style.dim(`after ${took}${speed}${rest}`)}`)
   print(
-    `  ${figure(summary.pages)}  pages fetched${summary.retried > 0 ? style.dim(`, ${count(summary.retried)} retried`) : ''}`,
+    `  ${figure(summary.pages)}  ${noun(summary.pages, 'page')} fetched${summary.retried > 0 ? style.dim(`, ${count(summary.retried)} retried`) : ''}`,
   )
   if (summary.responses !== null) print(`             ${sourcesText(summary.responses)}`)
   const shares = sharesText(summary.workers)
@@ -94,7 +94,7 @@ export function printSummary(output: Output, summary: RunSummary, details: Summa
   for (const line of visitLines(summary.visits, style)) print(line)
   const why = summary.why.map((reason) => `             ${style.yellow('why')} ${clean(reason)}`)
   if (summary.pages === 0) for (const line of why) print(line)
-  print(`  ${figure(summary.records)}  records${kindsText(details)}`)
+  print(`  ${figure(summary.records)}  ${noun(summary.records, 'record')}${kindsText(details)}`)
   if (summary.pages > 0) for (const line of why) print(line)
   for (const line of freshLines(summary.fresh)) print(line)
   if (summary.rejected > 0) print(`  ${figure(summary.rejected)}  ${style.yellow('rejected')}${fieldsText(details)}`)
@@ -104,7 +104,7 @@ export function printSummary(output: Output, summary: RunSummary, details: Summa
   if (summary.skipped > 0) print(`  ${figure(summary.skipped)}  skipped${listText(details?.skipped ?? [])}`)
   if (summary.dead > 0) {
     print(
-      `  ${figure(summary.dead)}  ${style.red('dead letters')}${listText((details?.dead ?? []).map((group) => [group.code, group.count] as const))}`,
+      `  ${figure(summary.dead)}  ${style.red(noun(summary.dead, 'dead letter'))}${listText((details?.dead ?? []).map((group) => [group.code, group.count] as const))}`,
     )
     for (const { code, why, sample } of details?.dead.slice(0, ERRORS_EXPLAINED) ?? [])
       print(style.dim(`             ${code}${why === '' ? '' : `: ${clean(why)}`}, for example ${clean(sample)}`))
@@ -137,8 +137,7 @@ export function freshLines(fresh: RunSummary['fresh']): string[] {
   const windows = new Map<number, number>()
   for (const { records, windowMs } of fresh) windows.set(windowMs, (windows.get(windowMs) ?? 0) + records)
   return [...windows].map(([windowMs, records]) => {
-    const noun = records === 1 ? 'record' : 'records'
-    return `  ${figure(records)}  ${noun} unchanged: written less than ${setDuration(windowMs)} ago (\`fresh\`)`
+    return `  ${figure(records)}  ${noun(records, 'record')} unchanged: written less than ${setDuration(windowMs)} ago (\`fresh\`)`
   })
 }
 

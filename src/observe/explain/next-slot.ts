@@ -8,7 +8,8 @@ export function nextSlot(host: HostInfo, now: number): string {
   if (host.set?.blocked === true) return 'when someone unblocks it: it was blocked manually'
   if (blockedUntil !== null && blockedUntil > now) return `in ${span(blockedUntil - now)}: ${blockedBy(host)}`
   if (nextAt > now) return `in ${span(nextAt - now)}: ${pacedBy(host, now)}`
-  if (inFlight >= concurrency) return `when a response arrives: ${concurrency} of ${concurrency} requests are in flight`
+  if (inFlight >= concurrency)
+    return `when a response arrives: ${concurrency === 1 ? 'the one request that is allowed is' : `${concurrency} of ${concurrency} requests are`} in flight`
   return 'now'
 }
 

@@ -149,7 +149,8 @@ function most<Item>(items: readonly Item[], of: (item: Item) => number): Item | 
 function quietText(stats: CrawlStats): string | null {
   if (stats.state !== 'running') return `the crawl is ${stats.state}`
   if (stats.queued > 0) return null
-  if (stats.leased > 0) return `the queue is empty: the last ${stats.leased} links are in flight`
+  if (stats.leased > 0)
+    return `the queue is empty: the last ${stats.leased === 1 ? 'link is' : `${stats.leased} links are`} in flight`
   if (stats.delayed > 0) return `only links waiting for a retry are left: ${stats.delayed}`
   return stats.seeding ? 'waiting for start URLs' : 'nothing left to do'
 }

@@ -40,3 +40,11 @@ it('warns only when many links look as if they had a session id', () => {
   expect(kept(100)).toContain('\x1b[33m')
   expect(kept(99)).not.toContain('\x1b[33m')
 })
+
+it('always names links that were dropped, and the page that had too many', () => {
+  const example = { url: 'https://a.test/all', became: null }
+  const filtered: FilteredLinks[] = [...FILTERED, { reason: 'too_many_links', count: 1, example }]
+  const lines = filteredLines({ filtered, refused: 0 }, plain, 1)
+  expect(lines).toContain('          1  link dropped: a page has more than scope.maxLinksPerPage')
+  expect(lines).toContain('             on https://a.test/all')
+})

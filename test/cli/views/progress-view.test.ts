@@ -95,7 +95,7 @@ describe('progress', () => {
     }
     const starting = { ...progress, stats, records: 0, workersAlive: 4, workersReady: 0 }
     const fleet = { workers: 4, concurrency: 64 }
-    expect(progressLine(starting, fleet, NOW)).toBe('0/1 links (0 %) · 0.0/s · no records · starting 4 workers')
+    expect(progressLine(starting, fleet, NOW)).toBe('0/1 link (0 %) · 0.0/s · no records · starting 4 workers')
     expect(progressLines({ ...starting, workersAlive: 1 }, fleet, NOW, plain).at(-1)).toBe('  starting a worker')
     expect(progressLine({ ...starting, workersReady: 1 }, fleet, NOW)).not.toContain('starting')
     // A crawl that is resumed has pages already.

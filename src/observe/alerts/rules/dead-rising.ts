@@ -28,7 +28,7 @@ export const deadRising: Rule<z.output<typeof settings>, null> = {
           ...ofCrawl(crawl),
           level: over ? ('over' as const) : ('near' as const),
           severity: 'warn' as const,
-          message: `${count(recent.dead)} links failed for good in ${minutes(recent.ms)}, ${percent(recent.dead / Math.max(1, recent.ended))} of all links that ended`,
+          message: `${count(recent.dead)} ${recent.dead === 1 ? 'link' : 'links'} failed for good in ${minutes(recent.ms)}, ${percent(recent.dead / Math.max(1, recent.ended))} of all links that ended`,
           next: 'See why with `shoal dead list`; once it is fixed, retry them with `shoal dead replay`.',
           fields: {
             dead: recent.dead,

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { HostInfo } from '../../../frontier/frontier.js'
 import { atLeastOne, duration, options } from '../../../options.js'
 import { fleetSlots } from '../../snapshots/health.js'
-import { count, type Finding, minutes, type Rule, type WatchedCrawl, type WatchSnapshot } from './rule.js'
+import { count, type Finding, minutes, type Rule, type WatchedCrawl, type WatchSnapshot, waitingLinks } from './rule.js'
 
 const settings = options({
   after: duration({ min: 60_000 }).default(10 * 60_000),
@@ -83,7 +83,7 @@ function isSaturated({ snapshot }: WatchedCrawl): boolean {
 }
 
 const REASON_TEXT: Readonly<Record<Reason, (host: HostInfo) => string>> = {
-  throttled: ({ throttles }) => `it rate limited us ${count(throttles)} times in a row`,
+  throttled: ({ throttles }) => `it rate limited us ${throttles === 1 ? 'once' : `${count(throttles)} times in a row`}`,
   failing: () => 'every visit fails',
   idle: () => 'although its slots are open',
 }
@@ -103,7 +103,7 @@ function findingOf(
   const { id, spider } = crawl.snapshot.stats
   return {
     ...{ about: host.host, crawl: id, spider, severity: 'warn', level: over ? 'over' : 'near' },
-    message: `${host.host} has returned no page for ${minutes(forMs)}, ${REASON_TEXT[why](host)}: ${count(host.pending)} links are waiting${stalled > 1 ? `; ${count(stalled)} hosts are affected` : ''}`,
+    message: `${host.host} has returned no page for ${minutes(forMs)}, ${REASON_TEXT[why](host)}: ${waitingLinks(host.pending)}${stalled > 1 ? `; ${count(stalled)} hosts are affected` : ''}`,
     next: NEXT[why](host.host),
     fields: {
       host: host.host,

@@ -1,6 +1,15 @@
 import type { z } from 'zod'
 import { atLeastOne, options } from '../../../options.js'
-import { count, type Finding, minutes, type PoolSnapshot, type Rule, STATELESS, type WatchedCrawl } from './rule.js'
+import {
+  count,
+  type Finding,
+  minutes,
+  type PoolSnapshot,
+  type Rule,
+  STATELESS,
+  type WatchedCrawl,
+  waitingLinks,
+} from './rule.js'
 
 const settings = options({ pending: atLeastOne.default(1) })
 type Settings = z.output<typeof settings>
@@ -32,7 +41,7 @@ function ofPool({ pool, proxies, firstBackAt }: PoolSnapshot, now: number): Find
   const backMs = Math.max(0, (firstBackAt ?? now) - now)
   return {
     ...{ about: pool, crawl: null, spider: null, level: 'over', severity: 'critical' },
-    message: `all ${count(proxies)} proxies of the pool ${pool} are resting; the first is back in ${minutes(backMs)}`,
+    message: `${proxies === 1 ? `the only proxy of the pool ${pool} is` : `all ${count(proxies)} proxies of the pool ${pool} are`} resting; the first is back in ${minutes(backMs)}`,
     next: NEXT,
     fields: { pool, proxies, backMs },
   }
@@ -53,7 +62,7 @@ function ofHosts({ snapshot }: WatchedCrawl, pending: number, now: number): Find
     const backMs = Math.max(0, (host.blockedUntil ?? 0) - now)
     return {
       ...{ about: host.host, crawl: id, spider, level: backMs > 0 ? 'over' : 'near', severity: 'warn' },
-      message: `all proxies for ${host.host} are resting${backMs > 0 ? `, the first for another ${minutes(backMs)}` : ''}: ${count(host.pending)} links are waiting${closed.length > 1 ? `; ${count(closed.length)} hosts are affected` : ''}`,
+      message: `all proxies for ${host.host} are resting${backMs > 0 ? `, the first for another ${minutes(backMs)}` : ''}: ${waitingLinks(host.pending)}${closed.length > 1 ? `; ${count(closed.length)} hosts are affected` : ''}`,
       next: NEXT,
       fields: { host: host.host, backMs, pending: host.pending, hosts: closed.length },
     }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { atLeastOne, duration, options } from '../../../options.js'
-import { count, minutes, ofCrawl, type Rule, STATELESS, type WatchedCrawl } from './rule.js'
+import { count, minutes, ofCrawl, type Rule, STATELESS, type WatchedCrawl, waitingLinks } from './rule.js'
 import { type Stretch, stretchOf } from './window.js'
 
 const settings = options({
@@ -35,7 +35,7 @@ export const queueGrowing: Rule<Settings, null> = {
           ...ofCrawl(crawl),
           level,
           severity: 'warn' as const,
-          message: `the queue keeps growing: ${count(whole.pending)} links are waiting, ${count(whole.pending - whole.pendingBefore)} more than ${minutes(whole.ms)} ago, while ${count(whole.ended)} ended`,
+          message: `the queue keeps growing: ${waitingLinks(whole.pending)}, ${count(whole.pending - whole.pendingBefore)} more than ${minutes(whole.ms)} ago, while ${count(whole.ended)} ended`,
           next:
             busiest === undefined
               ? 'Look for a crawler trap with `shoal links list`, and narrow the scope of the spider.'

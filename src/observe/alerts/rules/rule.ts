@@ -78,3 +78,8 @@ export function minutes(ms: number): string {
 export function count(value: number): string {
   return Math.round(value).toLocaleString('en-US')
 }
+
+/** `1 link is waiting`, `2 links are waiting`. */
+export function waitingLinks(links: number): string {
+  return links === 1 ? '1 link is waiting' : `${count(links)} links are waiting`
+}
