@@ -1,7 +1,7 @@
 import { basename, dirname, isAbsolute, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type ErrorCode, isShoalError, ShoalError } from './errors.js'
-import { originalPlace } from './source-maps.js'
+import { keepScript, originalPlace } from './source-maps.js'
 import { type Place, placeIn, placeText } from './stack-place.js'
 import { causesOf, framesOf, isError, namedText } from './thrown.js'
 
@@ -16,7 +16,7 @@ export function placeOf(thrown: unknown): string | null {
   for (const error of causesOf(thrown)) {
     const place = firstOwn(framesOf(error))
     if (place === null) continue
-    return placeText({ ...originalPlace(place), file: shortPath(place.file, workingFolder()) })
+    return shownPlace(place)
   }
   return null
 }
@@ -33,6 +33,20 @@ export function spiderError(code: ErrorCode, thrown: unknown, text = namedText(t
   const place = placeOf(thrown)
   const message = asWritten(text)
   return new ShoalError(code, place === null ? message : `${place}: ${message}`, { ...cause, place })
+}
+
+/**
+ * The place of a frame that a debugger shows, as in `placeOf`; null if it is not in the user's own code. `script` is the code that runs there, and may be of
+ * another thread: what this one knows about the file is not enough.
+ */
+export async function placeOfFrame(frame: Place, script: () => Promise<string>): Promise<string | null> {
+  if (!isAbsolute(frame.file) || !isOwnFile(frame.file)) return null
+  keepScript(frame.file, await script())
+  return shownPlace(frame)
+}
+
+function shownPlace(place: Place): string {
+  return placeText({ ...originalPlace(place), file: shortPath(place.file, workingFolder()) })
 }
 
 /** Whether a file is part of the user's own code. */

@@ -16,9 +16,17 @@ const compiled = new Map<string, Compiled>()
 
 const INLINE_MAP = '//# sourceMappingURL=data:application/json;charset=utf-8;base64,'
 
-/** `code` ends with its source map; `indent` is the number of characters that are before it when it runs. */
-export function keepSourceMap(file: string, code: string, indent: number): void {
-  compiled.set(file, { map: code, indent })
+/** What jiti puts before the first line of a module. */
+const WRAPPER = 'function (exports, require, module, __filename, __dirname, jitiImport, jitiESMResolve) { '
+
+/** `code` ends with its source map. */
+export function keepSourceMap(file: string, code: string, isAsync: boolean): void {
+  compiled.set(file, { map: code, indent: `(${isAsync ? 'async ' : ''}${WRAPPER}`.length })
+}
+
+/** The same for a whole script, as it runs: the code with what was put around it. One that was not compiled has no map. */
+export function keepScript(file: string, script: string): void {
+  if (script.includes(INLINE_MAP)) keepSourceMap(file, script, script.startsWith('(async '))
 }
 
 /** The place in the file as it was written; the same place if the file runs as it is. */

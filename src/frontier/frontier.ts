@@ -133,8 +133,11 @@ export interface Frontier {
    */
   reap(limit: number): Promise<number>
 
-  /** The worker is known to be dead: its leases are reaped now instead of when they run out. */
-  forfeit(worker: WorkerId): Promise<number>
+  /**
+   * The worker is known to be dead: its leases are reaped now instead of when they run out. `cause`: what ended it, for the dead letter that a link
+   * becomes which was leased alone and ended its worker once too often.
+   */
+  forfeit(worker: WorkerId, cause?: string): Promise<number>
 
   /** A crawl that has ended refuses with `crawl_ended` (cancelling twice is harmless). What is leased may still be settled. */
   setState(crawl: CrawlId, state: 'running' | 'paused' | 'cancelled'): Promise<void>

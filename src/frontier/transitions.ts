@@ -59,19 +59,26 @@ export function afterSettle(outcome: Outcome): Transition {
 }
 
 /** A link that kills its workers is leased alone after SOLO_AFTER reclaims, and dead after `maxReclaims` more. `reclaims` includes this one. */
-export function afterReclaim(reclaims: number, maxReclaims: number): Transition {
+export function afterReclaim(reclaims: number, maxReclaims: number, cause?: string): Transition {
   const counts = { reclaimed: 1 } as const
   if (reclaims < SOLO_AFTER + maxReclaims) return { ...UNCHANGED, to: 'pending', counts }
-  return { ...UNCHANGED, to: 'dead', failure: poisoned(reclaims), counts }
+  return { ...UNCHANGED, to: 'dead', failure: poisoned(reclaims, cause), counts }
 }
 
 export function isSolo(reclaims: number): boolean {
   return reclaims >= SOLO_AFTER
 }
 
-/** `%d`: as a format of Lua's. */
-export function poisoned(reclaims: number | '%d'): Failure {
-  return { code: 'poison', message: `its lease ran out ${reclaims} times` }
+/** `cause`: what ended its worker the last time, when it was leased alone. Without one nobody knows: the worker was silent. */
+export function poisoned(reclaims: number | '%d', cause?: string): Failure {
+  const message =
+    cause === undefined ? `its lease ran out ${reclaims} times` : `${cause} (its worker ended ${reclaims} times)`
+  return { code: 'poison', message }
+}
+
+/** The same as a format of Lua's, with `%d` for the number. */
+export function poisonFormat(cause?: string): Failure {
+  return poisoned('%d', cause?.replaceAll('%', '%%'))
 }
 
 /**

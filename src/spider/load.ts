@@ -98,9 +98,6 @@ function canResolve(require: NodeJS.Require, name: string): boolean {
   }
 }
 
-/** What jiti puts before the first line of a module. */
-const WRAPPER = '(function (exports, require, module, __filename, __dirname, jitiImport, jitiESMResolve) { '
-
 /** Compiles a module and keeps its source map. It is jiti's own compiler, with its cache: jiti alone would throw the map away. */
 function compilerFor(file: string): NonNullable<JitiOptions['transform']> {
   const compiler = createJiti(file, {
@@ -112,8 +109,7 @@ function compilerFor(file: string): NonNullable<JitiOptions['transform']> {
   // Options for Babel would replace those of the compiler, which ask for the map.
   return ({ babel: _none, ...module }) => {
     const code = compiler.transform(module)
-    if (module.filename !== undefined)
-      keepSourceMap(module.filename, code, WRAPPER.length + (module.async ? 'async '.length : 0))
+    if (module.filename !== undefined) keepSourceMap(module.filename, code, module.async === true)
     return { code }
   }
 }

@@ -933,6 +933,30 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         })
       })
 
+      it('keeps what ended the worker, as it was said', async () => {
+        await crawlOf({}, numbers(2))
+        const cause = 'books.ts:12:9: 100 % "busy" \\ %d %s %%\n\u{1f4da} \0 for 35 s'
+        for (const name of ['w1', 'w2', 'w3']) {
+          await workerOf(frontier, name).lease(9)
+          await frontier.forfeit(name, cause)
+        }
+        const { link } = await found('a.test/0')
+        expect(link.failures).toMatchObject([{ code: 'poison', message: `${cause} (its worker ended 3 times)` }])
+        // The other one was in flight with it twice, and is not blamed.
+        expect((await found('a.test/1')).link).toMatchObject({ state: 'queued', failures: [] })
+        expect(await frontier.deadByError('c1')).toMatchObject([{ code: 'poison', count: 1 }])
+      })
+
+      it('knows no cause of a lease that ran out', async () => {
+        await crawlOf({ maxReclaims: 0, visibilityMs: 1000 }, numbers(1))
+        await workerOf(frontier, 'w1').lease(1)
+        await frontier.forfeit('w1', 'the thread ended')
+        await workerOf(frontier, 'w2').lease(1)
+        clock.advance(1000)
+        await frontier.reap(10)
+        expect((await found('a.test/0')).link.failures).toMatchObject([{ message: 'its lease ran out 2 times' }])
+      })
+
       it('allows as many deaths alone as the spider says', async () => {
         await crawlOf({ maxReclaims: 2, visibilityMs: 1000 }, numbers(1))
         for (const name of ['w1', 'w2', 'w3', 'w4']) {

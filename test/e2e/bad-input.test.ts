@@ -21,6 +21,8 @@ const start = (...args: string[]) => {
   return run
 }
 const inDir = (...args: string[]) => runCli(args, { cwd: dir.path })
+const inSmallHeap = (...args: string[]) =>
+  runCli(args, { cwd: dir.path, env: { NODE_OPTIONS: '--max-old-space-size=200' } })
 const file = (name: string) => join(dir.path, name)
 
 let site: BadServer
@@ -322,24 +324,55 @@ describe('a handler', () => {
   const slip = (body: string) =>
     `handlerTimeout: '300ms', async handler(page, out) { if (page.url.endsWith('/slip')) { ${body} } }`
 
-  it.concurrent.each([
-    ['throws from a timer', "setTimeout(() => { throw new Error('stray') }); await new Promise(() => {})", HANDLER],
-    ['forgets a promise that rejects', "Promise.reject(new Error('stray'))", HANDLER],
-    ['never ends', 'while (true) {}', 'poison'],
-    ['ends its process', 'process.exit(7)', HANDLER],
-    ['waits for ever', 'await new Promise(() => {})', 'handler_timeout'],
-    ['throws', "throw new Error('plain')", 'handler_error'],
-    ['gives a link a bigint', "out.follow('/b', { data: { n: 10n } })", 'handler_error'],
-    ['gives a link a function', "out.follow('/b', { data: { f() {} } })", 'handler_error'],
-  ])('that %s takes no other page with it', async (what, body, code) => {
+  it.concurrent.each<[what: string, body: string, failure: [code: string, message: string]]>([
+    [
+      'throws from a timer',
+      "setTimeout(() => { throw new Error('stray') }); await new Promise(() => {})",
+      [HANDLER, 'in a callback that the handler did not wait for: Error: stray'],
+    ],
+    [
+      'forgets a promise that rejects',
+      "Promise.reject(new Error('stray'))",
+      [HANDLER, 'in a callback that the handler did not wait for: Error: stray'],
+    ],
+    [
+      'never ends',
+      'while (true) {}',
+      [
+        'poison',
+        'the handler blocked its thread for 5 s, longer than handlerTimeout: does it never end? (its worker ended 3 times)',
+      ],
+    ],
+    [
+      'ends its process',
+      'process.exit(7)',
+      [HANDLER, 'the spider called process.exit(): return from the handler, or throw an error'],
+    ],
+    [
+      'needs more memory than there is',
+      'const all: unknown[] = []; for (;;) all.push(new Array(1e6).fill(all.length + 0.5))',
+      ['poison', 'the handler ran out of memory: the heap of its thread is full (its worker ended 3 times)'],
+    ],
+    ['waits for ever', 'await new Promise(() => {})', ['handler_timeout', 'the handler of route page took longer']],
+    ['throws', "throw new Error('plain')", [HANDLER, 'Error: plain']],
+    ['gives a link a bigint', "out.follow('/b', { data: { n: 10n } })", [HANDLER, 'out.follow: the data of a link']],
+    ['gives a link a function', "out.follow('/b', { data: { f() {} } })", [HANDLER, 'out.follow: the data of a link']],
+  ])('that %s takes no other page with it, and is named with its place', async (what, body, [code, message]) => {
     const id = what.replaceAll(' ', '-')
+    const [heap, hasPlace] = [what.includes('memory'), !/memory|waits/.test(what)]
     const fine = ['a', 'b', 'c'].map((path) => `'${site.origin}/${path}'`)
     const name = spider(id, onSite('/slip').replace("/slip'", `/slip', ${fine}`), slip(body))
-    const run = await inDir('run', name, '--json', '--queue', `sqlite:${id}.db`)
+    const run = await (heap ? inSmallHeap : inDir)('run', name, '--json', '--queue', `sqlite:${id}.db`)
     expect(run.code).toBe(0)
     expect(lastJson(run.stdout)).toMatchObject({ state: 'finished', pages: 3, dead: 1 })
     noStack(run.stderr)
     expect(await deadCodes(`${id}.db`)).toEqual({ '/slip': code })
+    const { failures } = lastJson((await inDir('dead', 'list', '--json', '--queue', `sqlite:${id}.db`)).stdout) as {
+      failures: { message: string }[]
+    }
+    const text = failures.at(-1)?.message ?? ''
+    expect(text).toContain(message)
+    if (hasPlace) expect(text).toMatch(new RegExp(`^${id}\\.ts:\\d+:\\d+: `))
   })
 
   /** Each on a page of its own, all in one crawl. The first error that no catch can reach costs a thread; from then on each finds its page. */

@@ -342,9 +342,9 @@ export class MemoryFrontier implements Frontier {
     return reaped
   }
 
-  async forfeit(worker: WorkerId): Promise<number> {
+  async forfeit(worker: WorkerId, cause?: string): Promise<number> {
     const batch = this.#inFlight(worker)
-    for (const hold of batch) this.#reclaim(hold)
+    for (const hold of batch) this.#reclaim(hold, cause)
     this.#workers.delete(worker)
     this.#beats.delete(worker)
     return batch.length
@@ -799,13 +799,13 @@ export class MemoryFrontier implements Frontier {
   }
 
   /** The lease ran out, or its worker is dead. */
-  #reclaim(hold: Hold): void {
+  #reclaim(hold: Hold, cause?: string): void {
     const { entry } = hold
     const { crawl } = entry.lane
     hold.state = 'lost'
     for (const host of [...hold.slots.keys()]) this.#freeSlot(hold, host, null)
     entry.reclaims++
-    this.#apply(afterReclaim(entry.reclaims, crawl.spec.maxReclaims), entry)
+    this.#apply(afterReclaim(entry.reclaims, crawl.spec.maxReclaims, cause), entry)
     this.#endIfDone(crawl)
   }
 

@@ -41,7 +41,7 @@ import {
   refuseUnpaused,
   unknownCrawl,
 } from '../refusals.js'
-import { steerStep } from '../transitions.js'
+import { poisonFormat, steerStep } from '../transitions.js'
 import {
   decimalOf,
   encodeFailure,
@@ -447,10 +447,11 @@ class ShardedFrontier implements RedisFrontier {
     return reaped
   }
 
-  async forfeit(worker: WorkerId): Promise<number> {
+  async forfeit(worker: WorkerId, cause?: string): Promise<number> {
+    const failure = encodeFailure(poisonFormat(cause))
     const counts = await this.#everywhere(async (shard) => {
       for (let all = 0; ; ) {
-        const [count, quiet] = list(await this.#shards.run('forfeit', shard, [worker, String(LEASES_AT_ONCE)]))
+        const [count, quiet] = list(await this.#shards.run('forfeit', shard, [worker, String(LEASES_AT_ONCE), failure]))
         await this.#finishIfQuiet(list(quiet).map(text))
         all += number(count)
         if (number(count) < LEASES_AT_ONCE) return all

@@ -4,14 +4,14 @@ import * as link from '../../url/link.js'
 import * as frontier from '../frontier.js'
 import * as liveness from '../liveness.js'
 import * as pace from '../pace.js'
-import { poisoned } from '../transitions.js'
+import { poisonFormat } from '../transitions.js'
 import * as turns from '../turns.js'
 import * as codec from './codec.js'
 
 /** Every exported constant of these files can be named in Lua. */
 const CONSTANTS: LuaConstants = {
   ...constantsOf(link, frontier, liveness, pace, turns, codec),
-  POISONED: codec.encodeFailure(poisoned('%d')),
+  POISONED: codec.encodeFailure(poisonFormat()),
 }
 
 /** Files of lua/parts, each group with what it builds on. Of these a script keeps what its operation uses (../../redis/slim-script.ts). */

@@ -125,7 +125,7 @@ function lastPlace(crawl: CrawlRow, before: number): LeasedLink['place'] {
 }
 
 /** Leases that ran out, or whose worker is dead. */
-export function reclaimLeases(tx: Transaction, leases: readonly LeaseRow[]): number {
+export function reclaimLeases(tx: Transaction, leases: readonly LeaseRow[], cause?: string): number {
   const { sql, counters } = tx
   const { now } = counters
   for (const lease of leases) {
@@ -134,7 +134,7 @@ export function reclaimLeases(tx: Transaction, leases: readonly LeaseRow[]): num
     // In the queue first, with its place as it was.
     const [reclaims, failures] = sql.reclaimed.get(now, lease.link) ?? []
     moveLink(crawl, lane, 'leased', 'queued')
-    const { to, failure, counts } = afterReclaim(Number(reclaims), crawl.spec.maxReclaims)
+    const { to, failure, counts } = afterReclaim(Number(reclaims), crawl.spec.maxReclaims, cause)
     addCounts(crawl, lane, counts)
     if (to !== 'dead' || failure === null) continue
     sql.setEnded.run(STATE.dead, now, 0, failure.code, addFailure(failures, failure, now), lease.link)

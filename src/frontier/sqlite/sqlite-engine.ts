@@ -201,8 +201,9 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     return reclaimed + reclaimLeases(tx, takeFromLost(tx, limit - reclaimed))
   }
 
-  forfeit(worker: WorkerId): number {
-    const reclaimed = reclaimLeases(this.#transaction(), this.#sql.leasesOfWorker.all(worker).map(toLeaseRow))
+  forfeit(worker: WorkerId, cause?: string): number {
+    const held = this.#sql.leasesOfWorker.all(worker).map(toLeaseRow)
+    const reclaimed = reclaimLeases(this.#transaction(), held, cause)
     this.#sql.forgetWorker.run(worker)
     this.#sql.forgetBeat.run(worker)
     this.#sql.forgetUsage.run(worker)

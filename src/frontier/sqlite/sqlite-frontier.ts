@@ -87,8 +87,8 @@ export class SqliteFrontier implements Frontier {
   reap(limit: number): Promise<number> {
     return this.#call('reap', limit)
   }
-  forfeit(worker: WorkerId): Promise<number> {
-    return this.#call('forfeit', worker)
+  forfeit(worker: WorkerId, cause?: string): Promise<number> {
+    return this.#call('forfeit', worker, cause)
   }
   setState(crawl: CrawlId, state: 'running' | 'paused' | 'cancelled'): Promise<void> {
     return this.#call('setState', crawl, state)

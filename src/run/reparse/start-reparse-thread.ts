@@ -4,6 +4,7 @@ import { entryFile } from '../../entry-file.js'
 import { ShoalError } from '../../errors.js'
 import { textOf } from '../../thrown.js'
 import { type StorePart, transferredResults } from '../../wire/backends.js'
+import { stuckPlace } from '../workers/stuck-place.js'
 import { stuckWatch } from '../workers/stuck-watch.js'
 import { BEAT_MS } from '../workers/worker-thread-messages.js'
 import type { ReparseReport } from './reparse-report.js'
@@ -133,7 +134,9 @@ export function startReparseThread({
       await clock.sleep(BEAT_MS, over.signal)
       const moves = Atomics.load(shared, HANDLER_PAGE) === NO_PAGE ? -++looks : Atomics.load(shared, HANDLER_MOVES)
       if (!isStuck(moves, clock.mono())) continue
-      died('handler_timeout', `the handler blocked its thread for ${stuckMs} ms: does it never end?`)
+      const place = await stuckPlace(thread.threadId, clock)
+      const message = `the handler blocked its thread for ${stuckMs} ms: does it never end?`
+      died('handler_timeout', place === null ? message : `${place}: ${message}`)
       void thread.terminate()
     }
   }

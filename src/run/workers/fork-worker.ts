@@ -67,7 +67,8 @@ export function forkWorker(
       if (failure !== null) throw failure
       if (stopping.signal.aborted && worker === null) return
       if (code === 0 && (stopping.signal.aborted || drained)) return
-      const reclaimed = worker === null ? 0 : await forfeit(frontier, worker, clock, stopping.signal)
+      const cause = endedBy(signal, code)
+      const reclaimed = worker === null ? 0 : await forfeit(frontier, worker, clock, stopping.signal, cause)
       log.error('worker.died', { worker, signal, code, reclaimed })
       pauseMs = restartPause(pauseMs, clock.mono() - startedAt)
       await clock.sleep(pauseMs, stopping.signal)
@@ -134,4 +135,10 @@ export function forkWorker(
       return drained
     },
   }
+}
+
+/** What a dead letter says about the end of the process that visited it. */
+function endedBy(signal: string | null, code: number | null): string {
+  if (signal === null) return `the worker process ended with code ${code}`
+  return `the worker process was ended by ${signal}${signal === 'SIGKILL' ? ', as when the system runs out of memory' : ''}`
 }

@@ -2,6 +2,7 @@ import type { Clock } from '../../clock.js'
 import type { Frontier, WorkerId } from '../../frontier/frontier.js'
 import type { Log } from '../../log.js'
 import { warnUnlessAway } from '../../while-away.js'
+import { PROCESS_ENDED } from './forfeit.js'
 import { isGone, localPid } from './worker-ids.js'
 
 /** How soon the death of a process on this machine is noticed. */
@@ -44,7 +45,7 @@ export async function forfeitLocalDeaths(
         listAt = clock.mono() + listEveryMs(all.length)
       }
       for (const worker of local.filter(hasEnded)) {
-        const reclaimed = await frontier.forfeit(worker)
+        const reclaimed = await frontier.forfeit(worker, PROCESS_ENDED)
         local = local.filter((other) => other !== worker)
         // Every process of this machine noticed; the first one got the links.
         if (reclaimed > 0) log.error('worker.died', { worker, reclaimed })

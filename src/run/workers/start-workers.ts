@@ -9,6 +9,7 @@ import { LineLimit } from '../../worker/line-limit.js'
 import { StrayErrors } from '../../worker/stray-errors.js'
 import { openTracing } from '../open-tracing.js'
 import type { PoolsAtHand } from '../pools-at-hand.js'
+import { refuseToEndForSpider } from '../refuse-to-end.js'
 import type { SpiderSource } from '../spider-source.js'
 import { autoWorkers, queuedOf } from './auto-workers.js'
 import { drainable } from './drain-watch.js'
@@ -61,12 +62,16 @@ export async function startWorkers(
     // There is no thread that could be replaced.
     const strays = new StrayErrors({ clock, log })
     const forget = catchUncaught((thrown) => strays.caught(thrown))
+    const allowExit = refuseToEndForSpider()
     const { browser, browserPages, cache, concurrency } = settings
     const worker = startWorker({
       ...{ id, backends, spiders, pools, browser, browserPages, cache, concurrency },
       ...{ clock, random: systemRandom, log, onVitals, tracing, strays, lines },
     })
-    void worker.ended.finally(forget).catch(() => {})
+    void worker.ended
+      .finally(forget)
+      .finally(allowExit)
+      .catch(() => {})
     return [drainable(worker, id, backends, clock, log, settings.graceMs)]
   }
   const order = { settings: processSettings(settings), sources, stuckMs }

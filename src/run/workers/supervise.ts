@@ -6,7 +6,8 @@ import { ShoalError } from '../../errors.js'
 import type { WorkerId } from '../../frontier/frontier.js'
 import type { Log } from '../../log.js'
 import type { Vitals } from '../../observe/vitals/vitals.js'
-import { textOf } from '../../thrown.js'
+import { isError, textOf } from '../../thrown.js'
+import { withoutUserInfo } from '../../url/show-url.js'
 import { type Backends, transferred } from '../../wire/backends.js'
 import type { SpiderSource } from '../spider-source.js'
 import { watchForDrain } from './drain-watch.js'
@@ -14,6 +15,7 @@ import { forfeit } from './forfeit.js'
 import { postVitals } from './post-vitals.js'
 import { restartPause } from './restart-pause.js'
 import type { RunningWorker } from './start-worker.js'
+import { stuckPlace } from './stuck-place.js'
 import { stuckWatch } from './stuck-watch.js'
 import { BEAT_MS, type FromWorkerThread, type ToWorkerThread, type WorkerThreadData } from './worker-thread-messages.js'
 
@@ -67,7 +69,7 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
         return
       }
       if (end.kind === 'failed') throw new ShoalError(end.code, end.message, { hint: end.hint })
-      const reclaimed = await forfeit(backends.frontier, id, clock, stopping.signal)
+      const reclaimed = await forfeit(backends.frontier, id, clock, stopping.signal, withoutUserInfo(end.message))
       log.error(end.kind === 'stuck' ? 'worker.stuck' : 'worker.died', { worker: id, message: end.message, reclaimed })
       pauseMs = restartPause(pauseMs, clock.mono() - startedAt)
       await clock.sleep(pauseMs, stopping.signal)
@@ -98,11 +100,14 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
     let isReady = false
     return new Promise((resolve) => {
       const watching = watch(new Int32Array(beat), () => {
-        finish({
-          kind: 'stuck',
-          message: `its event loop was blocked for ${options.stuckMs} ms: does a handler never end?`,
+        clearInterval(watching)
+        void stuckPlace(thread.threadId, clock).then((place) => {
+          const seconds = Math.round(options.stuckMs / 1_000)
+          const who = isReady ? 'the handler' : 'loading the spider'
+          const message = `${who} blocked its thread for ${seconds} s, longer than handlerTimeout: does it never end?`
+          finish({ kind: 'stuck', message: place === null ? message : `${place}: ${message}` })
+          void thread.terminate()
         })
-        void thread.terminate()
       })
       const finish = (end: End) => {
         clearInterval(watching)
@@ -132,7 +137,7 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
           finish({ kind: 'died', message: message.message })
         } else finish(message)
       })
-      thread.on('error', (thrown: unknown) => finish({ kind: 'died', message: textOf(thrown) }))
+      thread.on('error', (thrown: unknown) => finish({ kind: 'died', message: diedOf(thrown) }))
       thread.on('exit', (code) => finish({ kind: 'died', message: `the thread ended with code ${code}` }))
     })
   }
@@ -165,4 +170,10 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
 
 function send(thread: Worker, message: ToWorkerThread): void {
   thread.postMessage(message)
+}
+
+/** Node says no more than `terminated due to reaching memory limit`. */
+function diedOf(thrown: unknown): string {
+  const isOutOfMemory = isError(thrown) && 'code' in thrown && thrown.code === 'ERR_WORKER_OUT_OF_MEMORY'
+  return isOutOfMemory ? 'the handler ran out of memory: the heap of its thread is full' : textOf(thrown)
 }

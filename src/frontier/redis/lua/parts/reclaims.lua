@@ -1,7 +1,8 @@
 -- Reclaiming: leases that ran out, or whose worker is dead.
 
 -- The link returns to the queue, or becomes a dead letter when it has taken too many workers down (../../../transitions.ts, afterReclaim).
-local function reclaim(l)
+-- `poisoned`: its failure, with %d for the number of reclaims.
+local function reclaim(l, poisoned)
   local c = crawl_by_number(l.num)
   if not c then
     gone_leases[#gone_leases + 1] = l.epoch
@@ -15,7 +16,7 @@ local function reclaim(l)
   l.reclaims = min(255, l.reclaims + 1)
   if l.reclaims >= SOLO_AFTER + c.maxreclaims then
     local fp = fingerprint_of(lane.h, l.item)
-    keep_failure(c, fp, fmt(POISONED, l.reclaims))
+    keep_failure(c, fp, fmt(poisoned or POISONED, l.reclaims))
     l.flags = 0
     end_kept(c, lane, fp, 'dead', 'poison', history_of(l), l.item, nil, l.rank)
   else
@@ -26,14 +27,14 @@ local function reclaim(l)
 end
 
 -- Reclaims those of the leases that still exist. Answers the numbers of their crawls.
-local function reclaim_all(epochs)
+local function reclaim_all(epochs, poisoned)
   local crawl_numbers = {}
   if #epochs == 0 then return crawl_numbers end
   local records = call('HMGET', B .. ':leases', unpack(epochs))
   for n, epoch in ipairs(epochs) do
     if records[n] then
       local l = lease_from(epoch, records[n])
-      reclaim(l)
+      reclaim(l, poisoned)
       crawl_numbers[l.num] = true
     else
       gone_leases[#gone_leases + 1] = epoch
