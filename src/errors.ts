@@ -515,7 +515,7 @@ export const ERRORS = {
   poison: {
     next: 'dead',
     meaning: 'The worker died every time it visited the URL.',
-    hint: 'Run `shoal try <spider> <url>` and watch its memory.',
+    hint: 'The message says how the worker ended. Run `shoal try <spider> <url>` to see it happen.',
   },
   record_rejected: {
     next: 'dead',
