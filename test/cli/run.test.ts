@@ -200,7 +200,7 @@ describe('init', () => {
   it('writes a spider that loads, and never over an old one', async () => {
     const { code, out } = await inDir('init', 'first')
     expect(code).toBe(0)
-    expect(out).toContain('shoal run first/books.ts')
+    expect(out).toContain('shoal run books.ts')
     const spider = await loadSpider(join(dir, 'first', 'books.ts'))
     const door = createAdmitter(spider.admit)
     const routeOf = (url: string) => {
