@@ -50,11 +50,13 @@ export default defineSpider({
 })
 `
 
+const SPIDER_MODULE = './books.ts'
+
 /** Needs no test runner but Node's own, and no network: the page is in `fixtures`. */
 export const TEST = `import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { testSpider } from 'shoal/test'
-import books from './books.ts'
+import books from '${SPIDER_MODULE}'
 
 test('a book page gives one book', async () => {
   const { records, rejected } = await testSpider(books).fixture('fixtures/book.html')
