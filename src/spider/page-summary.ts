@@ -8,7 +8,7 @@ import { PageText } from './html/page-text.js'
 import type { Rule } from './html/program.js'
 import { parseSelector } from './html/selector.js'
 import type { Page } from './page.js'
-import { pageLanguage } from './page-language.js'
+import { foundLanguage, LANGUAGE_RULES } from './page-language.js'
 
 /** `contents: 'text'`, the default record of `shoal crawl`. */
 export type PageSummary = {
@@ -38,6 +38,7 @@ export const SUMMARY_RULES: readonly Rule[] = [
   attributeRule('meta[name="description" i]@content', true),
   attributeRule('a[href]@href', false),
   pageText('body'),
+  ...LANGUAGE_RULES,
 ]
 
 /** `found`: the values of SUMMARY_RULES; `base`: the `href` of the page's base element. */
@@ -48,7 +49,7 @@ export function pageSummary(page: Page, found: readonly (readonly string[])[], b
     const text = TEXTUAL.test(type) ? oneLine(page.text, TEXT_CHARS) : ''
     return { url, status, title: '', description: '', language: null, text, links: [] }
   }
-  const [titles, descriptions, hrefs, texts] = found
+  const [titles, descriptions, hrefs, texts, ...languages] = found
   const links = absoluteLinks(hrefs ?? [], resolveBase(base, url), page)
   const kept = fitting(links)
   return {
@@ -56,7 +57,7 @@ export function pageSummary(page: Page, found: readonly (readonly string[])[], b
     status,
     title: oneLine(titles?.[0] ?? '', TITLE_CHARS),
     description: oneLine(descriptions?.[0] ?? '', DESCRIPTION_CHARS),
-    language: pageLanguage(page.text, page.headers['content-language']),
+    language: foundLanguage(languages, page.headers['content-language']),
     text: texts?.[0] ?? (isXml(type) ? textOfXml(page.text, type) : ''),
     links: kept,
     ...(kept.length < links.length && { linksLeftOut: links.length - kept.length }),

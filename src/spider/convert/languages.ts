@@ -7,13 +7,17 @@ const MOST_TAG_CHARS = 35
 /** The tag as ICU spells it; null if it is none, or ICU does not know the language and would answer for English. */
 export function knownLanguage(tag: string): string | null {
   const name = tag.trim().replaceAll('_', '-')
-  if (name === '' || name.length > MOST_TAG_CHARS) return null
+  return name === '' || name.length > MOST_TAG_CHARS ? null : spellingOf(name)
+}
+
+/** Remembered: ICU takes 0.1 ms. */
+const spellingOf = remembered((name): string | null => {
   try {
     return Intl.DateTimeFormat.supportedLocalesOf(name)[0] ?? null
   } catch {
     return null
   }
-}
+})
 
 function remembered<Value>(compute: (language: string) => Value): (language: string) => Value {
   const known = new Map<string, Value>()

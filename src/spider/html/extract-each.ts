@@ -1,11 +1,11 @@
 import { createRequire } from 'node:module'
-import type { AnyNode, ChildNode, Document, Element } from 'domhandler'
+import type { AnyNode, Document, Element } from 'domhandler'
 import { cssSelect } from './css-select.js'
 import { tooComplex } from './limits.js'
 import { parsePage } from './parse-page.js'
 import type { Rule } from './program.js'
 import { badSelector, type Selector } from './selector.js'
-import { type Matcher, pickedValue, type TextBudget } from './tree.js'
+import { elementsOf, type Matcher, pickedValue, type TextBudget } from './tree.js'
 
 const require = createRequire(import.meta.url)
 
@@ -68,15 +68,15 @@ function runEach({ each, matchers, scope }: Compiled, rules: readonly Rule[], ro
     return rules.map((rule, index) => {
       const matcher = matchers[index] as Matcher
       const found: string[] = []
-      for (const candidate of withDescendants(element)) {
+      const add = (candidate: Element): void => {
         if (++tests > MAX_TESTS) throw tooComplex('has too many elements inside the elements of a record')
-        // With :scope alone, the element itself; otherwise only what is below it.
-        if (candidate === element && !isScopeItself(rule.selector.css)) continue
-        if (!matcher(candidate)) continue
-        const value = pickedValue(rule, candidate, budget)
-        if (value === undefined) continue
-        found.push(value)
-        if (rule.first) break
+        const value = matcher(candidate) ? pickedValue(rule, candidate, budget) : undefined
+        if (value !== undefined) found.push(value)
+      }
+      if (isScopeItself(rule.selector.css)) add(element)
+      for (const candidate of elementsOf(element)) {
+        if (rule.first && found.length > 0) break
+        add(candidate)
       }
       return found
     })
@@ -85,14 +85,4 @@ function runEach({ each, matchers, scope }: Compiled, rules: readonly Rule[], ro
 
 function isScopeItself(css: string): boolean {
   return /:scope(?![\w-])[^\s>+~]*$/i.test(css)
-}
-
-/** The element and everything below it, in document order. */
-function* withDescendants(element: Element): Generator<Element> {
-  const left: ChildNode[] = [element]
-  for (let node = left.pop(); node !== undefined; node = left.pop()) {
-    if (!('attribs' in node)) continue
-    yield node
-    for (let n = node.children.length - 1; n >= 0; n--) left.push(node.children[n] as ChildNode)
-  }
 }

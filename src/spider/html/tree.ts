@@ -1,4 +1,4 @@
-import type { AnyNode, Document, Element } from 'domhandler'
+import type { AnyNode, ChildNode, Document, Element, ParentNode } from 'domhandler'
 import { isHtmlElement } from './base-url.js'
 import { cssSelect } from './css-select.js'
 import { MAX_TEXT, tooComplex } from './limits.js'
@@ -12,20 +12,33 @@ import { badSelector } from './selector.js'
  * in lower case, `xlink:href` separate from `href`, contents of noscript as elements, contents of templates not at all.
  */
 export function runOnTree(rules: readonly Rule[], matchers: readonly Matcher[], root: Document): string[][] {
-  const { selectAll } = cssSelect()
   const budget: TextBudget = { textLength: 0 }
-  return rules.map((rule, index) => {
-    const found: string[] = []
-    const matcher = matchers[index]
-    if (matcher === undefined) return found
-    for (const element of selectAll<AnyNode, Element>(matcher, root)) {
+  const found: string[][] = rules.map(() => [])
+  // One walk for all rules: each of its own took a third of the time of parsing a page for `shoal crawl`.
+  for (const element of elementsOf(root)) {
+    for (let index = 0; index < rules.length; index++) {
+      const rule = rules[index] as Rule
+      const values = found[index] as string[]
+      if ((rule.first && values.length > 0) || matchers[index]?.(element) !== true) continue
       const value = pickedValue(rule, element, budget)
-      if (value === undefined) continue
-      found.push(value)
-      if (rule.first) break
+      if (value !== undefined) values.push(value)
     }
-    return found
-  })
+  }
+  return found
+}
+
+/** Every element below a node, in document order. */
+export function* elementsOf(node: ParentNode): Generator<Element> {
+  const left: ChildNode[] = []
+  const add = (children: readonly ChildNode[]): void => {
+    for (let n = children.length - 1; n >= 0; n--) left.push(children[n] as ChildNode)
+  }
+  add(node.children)
+  for (let child = left.pop(); child !== undefined; child = left.pop()) {
+    if (!('attribs' in child)) continue
+    yield child
+    add(child.children)
+  }
 }
 
 /** Characters of text that were read from a page so far. */
