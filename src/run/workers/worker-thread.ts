@@ -13,7 +13,6 @@ import { logOutput } from '../output/log-output.js'
 import { poolsAtHand } from '../pools-at-hand.js'
 import { refuseToEnd } from '../refuse-to-end.js'
 import { spiderFrom } from '../spider-source.js'
-import { refuseToEnd } from './refuse-to-end.js'
 import { startWorker } from './start-worker.js'
 import { BEAT_MS, type FromWorkerThread, type ToWorkerThread, type WorkerThreadData } from './worker-thread-messages.js'
 
