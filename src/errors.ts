@@ -20,7 +20,10 @@ export const EXIT = {
   },
   bug: { code: 1, meaning: 'A bug in Shoal itself (code `internal`).' },
   usage: { code: 2, meaning: 'The command line is wrong: unknown command or option, missing argument, bad value.' },
-  spider: { code: 3, meaning: 'The spider file or the configuration is wrong.' },
+  spider: {
+    code: 3,
+    meaning: 'The spider file or the configuration is wrong, or the code of the spider failed on the page of `try`.',
+  },
   backend: { code: 4, meaning: 'The queue, the store, the disk or another backend cannot be used.' },
   notFound: { code: 5, meaning: 'The crawl, record, dead letter or URL does not exist.' },
   nothingFetched: {
@@ -509,11 +512,13 @@ export const ERRORS = {
   },
   handler_timeout: {
     next: 'retry',
+    exitCode: 'spider',
     meaning: "The route's handler ran longer than handlerTimeout.",
     hint: 'Raise handlerTimeout, or make the handler faster.',
   },
   poison: {
     next: 'dead',
+    exitCode: 'spider',
     meaning: 'The worker died every time it visited the URL.',
     hint: 'The message says how the worker ended. Run `shoal try <spider> <url>` to see it happen.',
   },

@@ -4,6 +4,7 @@ import { systemClock } from '../../clock.js'
 import { isOwnFile, spiderError } from '../../error-place.js'
 import { asShoalError } from '../../errors.js'
 import { StrayErrors } from '../../worker/stray-errors.js'
+import { logOutput } from '../output/log-output.js'
 import { refuseToEnd } from '../refuse-to-end.js'
 import { spiderFrom } from '../spider-source.js'
 import { BEAT_MS } from '../workers/worker-thread-messages.js'
@@ -16,6 +17,7 @@ async function main({ source, order, beat }: TryThreadData): Promise<void> {
   const beats = new Int32Array(beat)
   const beating = setInterval(() => Atomics.add(beats, 0, 1), BEAT_MS)
   const notes = new TryNotes(systemClock, (line) => send({ kind: 'line', line }))
+  const output = logOutput({ clock: systemClock, log: notes.log })
   const strays = new StrayErrors({ clock: systemClock, log: notes.log })
   process.on('uncaughtException', (thrown: unknown) => {
     if (!strays.caught(thrown)) fail(spiderError('handler_error', thrown))
@@ -31,10 +33,12 @@ async function main({ source, order, beat }: TryThreadData): Promise<void> {
         send({ kind: 'limit', handlerMs: spider.routes.get(facts.route)?.handlerTimeoutMs ?? handlerMs })
       },
     })
-    send({ kind: 'tried', page })
+    output.end()
+    send({ kind: 'tried', page: { ...page, logs: notes.lines } })
   } catch (thrown) {
     fail(asShoalError(thrown))
   } finally {
+    output.end()
     send({ kind: 'files', files: ownFiles() })
     clearInterval(beating)
     parentPort?.close()
