@@ -5,6 +5,7 @@ export {
   type FixtureResult,
   type SpiderTest,
   type TestedRecord,
+  type TestOptions,
   type TestPage,
   type TestResult,
   testSpider,

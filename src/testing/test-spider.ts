@@ -7,7 +7,15 @@ import { expectedOf } from '../fixture/fixture.js'
 import { readFixture } from '../fixture/fixture-files.js'
 import { type GivenPage, handlePage, type PageResult } from '../fixture/page-result.js'
 import { jsonCopy } from '../json/copy.js'
-import type { DataOption, OutputOf, RecordDefinitions, TaggedDefinition } from '../spider/definition.js'
+import { asArguments } from '../spider/arguments.js'
+import type {
+  DataOption,
+  DefinedSpider,
+  OutputOf,
+  RecordDefinitions,
+  TaggedBuilder,
+  TaggedDefinition,
+} from '../spider/definition.js'
 import { spiderFromDefinition } from '../spider/resolve.js'
 import type { HarvestedRecord } from '../spider/spider.js'
 import { isError, textOf } from '../thrown.js'
@@ -66,11 +74,17 @@ export type TestedRecord<Kinds extends RecordDefinitions> = string extends keyof
       }
     }[keyof Kinds & string]
 
+export interface TestOptions<Args = unknown> {
+  /** Of a spider with arguments, as `shoal run -a name=value` would give them. */
+  readonly args?: Args
+}
+
 /** Tests what `defineSpider` returned: `await testSpider(spider).page({ url, html })`. Needs no server, and works in every test runner. */
-export function testSpider<Kinds extends RecordDefinitions, Data>(
-  defined: TaggedDefinition<Kinds, Data>,
+export function testSpider<Kinds extends RecordDefinitions, Data, Args = unknown>(
+  defined: TaggedDefinition<Kinds, Data> | TaggedBuilder<Kinds, Data, Args>,
+  { args }: TestOptions<Args> = {},
 ): SpiderTest<Kinds, Data> {
-  const spider = spiderFromDefinition(defined as TaggedDefinition)
+  const spider = spiderFromDefinition(defined as DefinedSpider, asArguments(args))
   const handle = async (page: GivenPage) => {
     const result = await handlePage(spider, page, systemClock).catch(thrown)
     // The schemas have validated what the types promise.

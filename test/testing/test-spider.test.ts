@@ -173,3 +173,17 @@ describe('a fixture', () => {
     await expect(tested.fixture(join(dir, 'none.html'))).rejects.toMatchObject({ code: 'fixture_invalid' })
   })
 })
+
+it('builds a spider with arguments', async () => {
+  const shop = defineSpider(z.object({ category: z.string() }), ({ category }) =>
+    defineSpider({
+      name: 'shop',
+      start: [`https://shop.example/${category}`],
+      records: { item: z.object({ category: z.string() }) },
+      routes: { all: { match: '**', handler: (page, out) => out.record('item', page.url, { category }) } },
+    }),
+  )
+  const { records } = await testSpider(shop, { args: { category: 'shoes' } }).page({ url: 'https://shop.example/1' })
+  expect(records[0]?.data.category).toBe('shoes')
+  expect(() => testSpider(shop)).toThrow('category')
+})

@@ -3,9 +3,10 @@ import { EXIT } from '../../errors.js'
 import { type CheckReport, isFailed } from '../../run/check/check-report.js'
 import { guide } from '../help.js'
 import { acts } from '../session.js'
+import { type ArgFlags, argOption } from '../spider-choice.js'
 import { showCheck, showCheckSummary } from '../views/check-view.js'
 
-interface CheckFlags {
+interface CheckFlags extends ArgFlags {
   readonly update: boolean
 }
 
@@ -16,11 +17,11 @@ export function checkCommand(program: Command): void {
     .argument('<spider...>', 'spider files; the saved pages of a spider are in the folder fixtures next to it')
     .option('--update', 'accept what the spiders make of their saved pages now', false)
     .action(
-      acts(async (session, files: string[], { update }: CheckFlags) => {
+      acts(async (session, files: string[], { update, arg = {} }: CheckFlags) => {
         const { checkSpider } = await import('../../run/check/check-spider.js')
         const reports: CheckReport[] = []
         for (const file of files) {
-          const report = await checkSpider(file, { update, clock: session.clock })
+          const report = await checkSpider(file, { args: arg, update, clock: session.clock })
           reports.push(report)
           if (!session.json) showCheck(session.output, report)
         }
@@ -29,6 +30,7 @@ export function checkCommand(program: Command): void {
         return exitCodeOf(reports)
       }),
     )
+  argOption(command)
   guide(command, {
     examples: [
       ['check books.ts', 'is the definition valid, and does it still give the same records?'],

@@ -24,8 +24,10 @@ export async function checkFixture(
   try {
     fixture = await readFixture(file)
     if (fixture.spider !== null && fixture.spider !== spider.name) return null
-    onHandler(routeFor(spider, fixture.page).handlerTimeoutMs)
-    const result = await handlePage(spider, fixture.page, clock)
+    const { page, args } = fixture
+    const built = args === null || spider.args === null ? spider : spider.args.build(args)
+    onHandler(routeFor(built, page).handlerTimeoutMs)
+    const result = await handlePage(built, page, clock)
     const { expected, ignore } = fixture
     const changed = expected === null ? [] : differences(expected, expectedOf(result), ignore)
     const state = expected === null ? 'new' : changed.length > 0 ? 'differs' : 'ok'
@@ -34,7 +36,7 @@ export async function checkFixture(
     return {
       file,
       state: isUpdated ? 'updated' : state,
-      url: fixture.page.url,
+      url: page.url,
       route: result.route,
       records: result.records.length,
       rejected: result.rejected.length,

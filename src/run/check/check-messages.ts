@@ -1,8 +1,10 @@
+import type { CrawlArgs } from '../../frontier/frontier.js'
 import type { CheckError, CheckedFixture, CheckedSpider } from './check-report.js'
 
 export interface CheckThreadData {
   /** Of the spider. */
   readonly file: string
+  readonly args: CrawlArgs
   readonly update: boolean
   /** Pages that an earlier thread has dealt with. */
   readonly done: readonly string[]

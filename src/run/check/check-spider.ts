@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads'
 import type { Clock } from '../../clock.js'
 import { entryFile } from '../../entry-file.js'
 import { ShoalError } from '../../errors.js'
+import type { CrawlArgs } from '../../frontier/frontier.js'
 import { namedText } from '../../thrown.js'
 import { plainError } from './check-fixture.js'
 import type { CheckThreadData, FromCheckThread } from './check-messages.js'
@@ -14,6 +15,8 @@ import {
 } from './check-report.js'
 
 interface CheckOptions {
+  /** Of a spider with arguments. A saved page may have its own. */
+  readonly args: CrawlArgs
   /** Accept what the spider makes of its pages now. */
   readonly update: boolean
   readonly clock: Clock
@@ -29,7 +32,7 @@ export async function checkSpider(file: string, options: CheckOptions): Promise<
   const done: string[] = []
   let spider: CheckedSpider | null = null
   for (;;) {
-    const end = await runThread({ file, update: options.update, done }, options.clock, {
+    const end = await runThread({ file, args: options.args, update: options.update, done }, options.clock, {
       onLoaded: (loaded) => {
         spider = loaded
       },

@@ -5,6 +5,7 @@ import { asShoalError, ShoalError } from '../../errors.js'
 import { findFixtures, isRunnable } from '../../fixture/fixture-files.js'
 import { definitionWarnings } from '../../spider/definition-warnings.js'
 import { loadSpider } from '../../spider/load.js'
+import { refuseToEnd } from '../refuse-to-end.js'
 import { checkFixture, plainError } from './check-fixture.js'
 import type { CheckThreadData, FromCheckThread } from './check-messages.js'
 
@@ -13,10 +14,11 @@ import type { CheckThreadData, FromCheckThread } from './check-messages.js'
 if (parentPort === null) throw new ShoalError('internal', 'this file runs in a thread')
 const parent = parentPort
 const say = (message: FromCheckThread) => parent.postMessage(message)
-const { file, update, done } = workerData as CheckThreadData
+refuseToEnd()
+const { file, args, update, done } = workerData as CheckThreadData
 
 try {
-  const spider = await loadSpider(file)
+  const spider = await loadSpider(file, args)
   const all = await findFixtures(join(dirname(file), 'fixtures'))
   const runnable = new Map(await Promise.all(all.map(async (page) => [page, await isRunnable(page)] as const)))
   const skipped = all.filter((page) => runnable.get(page) !== true)

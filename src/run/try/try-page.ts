@@ -276,6 +276,7 @@ async function save(
     asked.file,
     {
       spider: spider.name,
+      ...(spider.args !== null && { args: spider.args.given }),
       page: {
         url,
         requestedUrl: link.url,
