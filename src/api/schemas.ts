@@ -54,6 +54,7 @@ const stats = z.strictObject({
   stale: count,
   refused: count,
   filtered: z.array(z.strictObject(filteredShape)),
+  counts: z.array(z.strictObject({ name: text, count })),
   bytes: count,
   rate: z.number(),
 })

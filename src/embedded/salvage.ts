@@ -27,6 +27,8 @@ const QUEUE_TABLES: ReadonlySet<string> = new Set([
   'slots',
   'workers',
   'endings',
+  'filtered',
+  'counts',
   'beats',
   'usage',
   'turns',

@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../errors.js'
 import type { FilteredLinks } from '../url/filter-reasons.js'
 import type { Fingerprint, HostKey, Json, Link } from '../url/link.js'
+import type { NamedCount } from './counts.js'
 
 /**
  * The frontier: what to visit, when, and which worker has it. frontier/memory says the same in code, and answers what the prose leaves open.
@@ -120,7 +121,8 @@ export interface Frontier {
    * Ends leases: links found, acknowledgement, counters, in one step each. `false`: the lease was lost and nothing changed.
    * The caller has committed the records before. Links found are added by the rules of `add`; those of a cancelled crawl are not.
    * Slots that were not released are freed, without a report. The same token again answers `true` and changes nothing (remembered for
-   * five minutes at least). What the filter did to the links of a page (`filtered`) is counted with the settlement, so each page counts once.
+   * five minutes at least). What the filter did to the links of a page (`filtered`), and what the spider's
+   * code counted (`counts`), is added with the settlement, so each page counts once.
    *
    * Place in the lane: a retry that counts as an attempt returns `retryPriorityStep` lower and behind its equals; one that does not, `back`,
    * a reclaim and a replay keep priority and place.
@@ -399,6 +401,8 @@ export type Outcome =
       readonly bytes: number
       /** Links of the page that the filter changed or rejected, one entry for each reason. */
       readonly filtered?: readonly FilteredLinks[]
+      /** What the spider's code counted on the page; names are short and clean (`countName`), numbers positive. */
+      readonly counts?: readonly NamedCount[]
     }
   | { readonly kind: 'retry'; readonly afterMs: number; readonly failure: Failure; readonly countsAsAttempt: boolean }
   | { readonly kind: 'dead'; readonly failure: Failure }
@@ -449,6 +453,8 @@ export interface CrawlStats extends CrawlInfo, LinkCounts {
    * also one that many pages have.
    */
   readonly filtered: readonly FilteredLinks[]
+  /** What the spider's code counted (`page.count`) on pages that are done, largest first: MAX_COUNT_NAMES names, and the rest as one. */
+  readonly counts: readonly NamedCount[]
   readonly bytes: number
   /** Links that ended (done, dead, skipped) per second, over the last ten seconds of running time: see `rateOf` (rate.ts). */
   readonly rate: number

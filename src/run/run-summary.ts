@@ -1,3 +1,4 @@
+import type { NamedCount } from '../frontier/counts.js'
 import type { CrawlArgs, CrawlId, CrawlInfo, CrawlState, CrawlStats, HostInfo } from '../frontier/frontier.js'
 import { readWaits } from '../observe/snapshots/snapshot.js'
 import type { Waits } from '../observe/snapshots/waits.js'
@@ -60,6 +61,8 @@ export interface RunSummary {
   readonly refused: number
   /** Links that the filter changed or rejected, by reason. */
   readonly filtered: readonly DescribedLinks[]
+  /** What the spider counted with `page.count`, largest first. */
+  readonly counts: readonly NamedCount[]
   readonly seconds: number
   /** True when the drain signal ended it before the crawl had finished, or its last worker was drained from outside. */
   readonly interrupted: boolean
@@ -124,6 +127,7 @@ export async function runSummary(
       fresh === 0 ? [] : [{ kind, records: fresh, windowMs: spider.records.get(kind)?.freshMs ?? 0 }],
     ),
     ...{ failed, dead, retried, skipped, refused: stats.refused, filtered: describeFiltered(stats.filtered) },
+    counts: stats.counts,
     seconds: Math.round(run.seconds * 1000) / 1000,
     interrupted: run.interrupted && state !== 'finished',
     drained: run.drained && state !== 'finished',

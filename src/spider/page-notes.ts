@@ -14,7 +14,8 @@ export const MAX_LINE = 4_000
 const MAX_TEXT = MAX_LINE - 40
 /** More names than this on one page are URLs or ids, which no table can show. */
 const NAMES_PER_PAGE = 100
-const MOST_AT_ONCE = 1_000_000_000
+/** Of one name. */
+const MOST_ON_A_PAGE = 1_000_000_000
 
 /** How objects are shown. Without limits, one that refers to the whole page would take seconds. */
 const SHOWN = { depth: 3, maxArrayLength: 50, maxStringLength: 1_000, breakLength: 120 }
@@ -45,12 +46,12 @@ export class PageNotes {
   readonly count = (name: unknown, by: unknown = 1): void => {
     if (this.#ended) throw misuse('was used after the handler had ended: await what the handler starts')
     if (typeof name !== 'string') throw misuse(`the name must be a string, not ${shown(name)}`)
-    if (typeof by !== 'number' || !Number.isInteger(by) || by < 0 || by > MOST_AT_ONCE)
-      throw misuse(`the number must be a whole number from 0 to ${MOST_AT_ONCE}, not ${shown(by)}`)
+    if (typeof by !== 'number' || !Number.isInteger(by) || by < 0 || by > MOST_ON_A_PAGE)
+      throw misuse(`the number must be a whole number from 0 to ${MOST_ON_A_PAGE}, not ${shown(by)}`)
     this.#counts ??= new Map()
     const fit = countName(name)
     const counted = this.#counts.has(fit) || this.#counts.size < NAMES_PER_PAGE ? fit : OTHER_COUNTS
-    this.#counts.set(counted, (this.#counts.get(counted) ?? 0) + by)
+    this.#counts.set(counted, Math.min(MOST_ON_A_PAGE, (this.#counts.get(counted) ?? 0) + by))
   }
 
   /** No count is accepted after this: it would be missing from the crawl. */

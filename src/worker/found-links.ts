@@ -1,3 +1,4 @@
+import type { NamedCount } from '../frontier/counts.js'
 import type { Lease, Outcome } from '../frontier/frontier.js'
 import type { FoundLink } from '../spider/spider.js'
 import { FILTER_REASONS, type FilterExample, type FilteredLinks, type FilterReason } from '../url/filter-reasons.js'
@@ -76,8 +77,13 @@ export function acceptLinks({ links: found, base }: PageLinks, lease: Lease, par
   return { links, hashes, filtered: tally.filtered(), epoch, doubts }
 }
 
-export function doneWith({ links, filtered }: AcceptedLinks, bytes: number): Extract<Outcome, { kind: 'done' }> {
-  return filtered.length === 0 ? { kind: 'done', links, bytes } : { kind: 'done', links, bytes, filtered }
+export function doneWith(
+  { links, filtered }: AcceptedLinks,
+  { bytes, counts }: { readonly bytes: number; readonly counts?: readonly NamedCount[] | undefined },
+): Extract<Outcome, { kind: 'done' }> {
+  const plain = { kind: 'done', links, bytes } as const
+  const counted = counts === undefined || counts.length === 0 ? plain : { ...plain, counts }
+  return filtered.length === 0 ? counted : { ...counted, filtered }
 }
 
 /** Counts what the filter did to the links of a page. An example is created only if the queue has none: forty links of every page are merged or rejected. */

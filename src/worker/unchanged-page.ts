@@ -34,7 +34,7 @@ export function unchangedPage(
   return {
     kept,
     batch: unchangedBatch(known, result, row, lease, response),
-    outcome: doneWith(accepted, row.bytes),
+    outcome: doneWith(accepted, row),
     found,
     accepted,
   }

@@ -80,7 +80,7 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
       fetches: [row],
       ...(spider.recrawl && { visits: visitRows(last, body, harvest, response, row, lease, spider) }),
     }
-    const outcome = doneWith(accepted, row.bytes)
+    const outcome = doneWith(accepted, { bytes: row.bytes, counts: harvest.counts?.filter(({ count }) => count > 0) })
     return { kept: fetching.kept, batch, outcome, found, accepted }
   } catch (thrown) {
     return failedVisit(thrown, fetching, current, parts)
@@ -115,7 +115,7 @@ async function settle(produced: Produced, current: Visit, parts: VisitParts): Pr
     // A queue that was restored from an older state lacks links it once had: those left out because it had them are sent after all.
     if (outcome.kind === 'done' && found !== null && accepted.doubts !== (parts.frontier.doubts ?? 0)) {
       accepted = acceptLinks(found, lease, parts)
-      outcome = doneWith(accepted, outcome.bytes)
+      outcome = doneWith(accepted, outcome)
     }
     return outcome
   }

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.js'
+import { MAX_COUNT_NAMES, type NamedCount } from '../../src/frontier/counts.js'
 import type {
   CrawlSpec,
   Frontier,
@@ -755,6 +756,43 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         await frontier.remove('c1')
         await crawlOf({}, [linkTo('a.test/1')])
         expect((await frontier.stats('c1')).filtered).toEqual([])
+      })
+
+      it('adds what spiders counted with the settlement, each page once, under a bounded number of names', async () => {
+        const page = (...counts: NamedCount[]): Outcome => ({ kind: 'done', links: [], bytes: 0, counts })
+        const seeds = Array.from({ length: 6 }, (_, n) => linkTo(`${'abcdef'[n]}.test/1`))
+        await crawlOf({}, seeds)
+        const { leases } = await workerOf(frontier, 'w1').lease(9)
+        const [one, two, three, four, lost] = leases
+        if (!one || !two || !three || !four || !lost) throw new Error('too little was leased')
+        expect((await frontier.stats('c1')).counts).toEqual([])
+        const batch = [
+          { lease: one, outcome: page({ name: 'sold out', count: 1 }, { name: 'größe “XL”', count: 4_000_000_000 }) },
+          { lease: two, outcome: page({ name: 'sold out', count: 2 }) },
+        ]
+        expect(await frontier.settle(batch)).toEqual([true, true])
+        // Repeated, and of a lease that was lost: counted once, or not at all. A page that is tried again counts when it is done.
+        expect(await frontier.settle(batch)).toEqual([true, true])
+        expect(await settle({ ...lost, token: 'nonsense' }, page({ name: 'lost', count: 1 }))).toBe(false)
+        expect(await settle(lost, retry(0))).toBe(true)
+        expect((await frontier.stats('c1')).counts).toEqual([
+          { name: 'größe “XL”', count: 4_000_000_000 },
+          { name: 'sold out', count: 3 },
+        ])
+        const many = Array.from({ length: MAX_COUNT_NAMES }, (_, n) => ({ name: `id ${n}`, count: 1 }))
+        await settle(three, page(...many))
+        await settle(
+          four,
+          page(...many.map(({ name }) => ({ name: `more ${name}`, count: 1 })), { name: 'sold out', count: 1 }),
+        )
+        const { counts } = await frontier.stats('c1')
+        expect(counts.length).toBeLessThanOrEqual(MAX_COUNT_NAMES + 1)
+        expect(counts).toContainEqual({ name: '(other)', count: expect.any(Number) })
+        expect(counts.reduce((sum, { count }) => sum + count, 0)).toBe(4_000_000_000 + 4 + 2 * MAX_COUNT_NAMES)
+        await frontier.setState('c1', 'cancelled')
+        await frontier.remove('c1')
+        await crawlOf({}, [linkTo('a.test/1')])
+        expect((await frontier.stats('c1')).counts).toEqual([])
       })
 
       it('remembers a dead letter as settled though it was replayed and is in other hands', async () => {

@@ -30,6 +30,7 @@ const stats = (over: Partial<CrawlStats> = {}): CrawlStats => ({
   stale: 0,
   refused: 0,
   filtered: [],
+  counts: [],
   bytes: 0,
   rate: 10,
   ...over,

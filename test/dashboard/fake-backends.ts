@@ -52,6 +52,7 @@ function stats(about: Partial<CrawlStats> & { readonly id: string }): CrawlStats
     stale: 1,
     refused: 0,
     filtered: [],
+    counts: [],
     bytes: 4.2e9,
     rate: 0,
     ...about,

@@ -125,11 +125,16 @@ const filteredArb = fc.uniqueArray(
   { selector: ({ reason }) => reason, maxLength: 2 },
 )
 
+const countsArb = fc.uniqueArray(
+  fc.record({ name: fc.constantFrom('sold out', 'größer', '(other)'), count: fc.integer({ min: 1, max: 3 }) }),
+  { selector: ({ name }) => name, maxLength: 2 },
+)
+
 const outcomeArb: fc.Arbitrary<Outcome> = fc.oneof(
   {
     weight: 3,
     arbitrary: fc.record(
-      { kind: fc.constant('done'), links: linksArb, bytes: fc.nat(100), filtered: filteredArb },
+      { kind: fc.constant('done'), links: linksArb, bytes: fc.nat(100), filtered: filteredArb, counts: countsArb },
       { requiredKeys: ['kind', 'links', 'bytes'] },
     ),
   },

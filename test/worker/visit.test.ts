@@ -121,6 +121,54 @@ describe('a visit', () => {
     ])
   })
 
+  it('logs the lines of its page with route and URL, and hands what it counts to the queue', async () => {
+    const { run, events, settled } = pageVisit(undefined, {
+      spider: {
+        routes: {
+          page: {
+            match: '/**',
+            handler(page) {
+              page.log('a line', { n: 1 })
+              page.count('sold out')
+              page.count('nothing', 0)
+            },
+          },
+        },
+      },
+    })
+    await run()
+    const about = { fp: 'https://site.test/page', route: 'page', url: 'https://site.test/page' }
+    expect(events).toContainEqual({ event: 'page.log', level: 'info', ...about, message: 'a line { n: 1 }' })
+    expect(settled).toMatchObject([{ kind: 'done', counts: [{ name: 'sold out', count: 1 }] }])
+  })
+
+  it('that is tried again has logged what it logged, and counted nothing yet', async () => {
+    const { run, events, settled } = pageVisit(undefined, {
+      spider: {
+        routes: {
+          page: {
+            match: '/**',
+            handler(page) {
+              page.count('sold out')
+              for (let line = 0; line < 250; line++) page.log(line)
+              throw new Error('broken')
+            },
+          },
+        },
+      },
+    })
+    await run()
+    const lines = events.filter(({ event }) => event === 'page.log')
+    expect(lines).toHaveLength(101)
+    expect(lines.at(-1)).toMatchObject({
+      level: 'warn',
+      dropped: 150,
+      message: '150 more lines were dropped: too many on one page',
+    })
+    expect(settled).toMatchObject([{ kind: 'retry' }])
+    expect(settled[0]).not.toHaveProperty('counts')
+  })
+
   it('learns its links only from a settle that the queue took', async () => {
     const refused = pageVisit(({ outbox }) => ({ outbox: { ...outbox, settle: async () => false } }))
     await refused.run()

@@ -46,6 +46,15 @@ export function Crawl({ view }: CrawlPartProps) {
             name={plainName}
             tone={badTone}
           />
+          {stats.counts.length === 0 ? null : (
+            <Tally
+              title="Counted by the spider"
+              counts={Object.fromEntries(stats.counts.map(({ name, count }) => [name, count]))}
+              none=""
+              name={plainName}
+              tone={calmTone}
+            />
+          )}
           <CrawlBudget view={view} />
         </div>
       </div>
@@ -62,6 +71,10 @@ function statusTone(status: string): 'ok' | 'calm' | 'warn' | 'bad' {
   if (status.startsWith('2')) return 'ok'
   if (status.startsWith('3')) return 'calm'
   return status === '429' || status.startsWith('4') ? 'warn' : 'bad'
+}
+
+function calmTone(): 'calm' {
+  return 'calm'
 }
 
 function plainName(code: string): string {

@@ -23,6 +23,7 @@ import { type Live, liveLines } from '../terminal/live.js'
 import { stdout } from '../terminal/streams.js'
 import type { Style } from '../terminal/style.js'
 import { figure, shrinking, table } from '../terminal/table.js'
+import { countLines } from '../views/counts-view.js'
 import { filteredLines } from '../views/filtered-view.js'
 import { lostCrawlMeant, showLost } from '../views/lost-view.js'
 import { adviceLines, ended, endText, waitLines } from '../views/progress-view.js'
@@ -115,6 +116,7 @@ function asJson({
     reclaimed: stats.reclaimed,
     refused: stats.refused,
     filtered: describeFiltered(stats.filtered),
+    counts: stats.counts,
     bytes: stats.bytes,
     seeding: stats.seeding,
     spiderChanges: stats.spiderChanges,
@@ -213,6 +215,7 @@ function screen(
     `${figures([stats.failed, 'failed'], [stats.retried, 'retried'], [stats.throttled, 'throttled'])}${style.dim(`${bytes(stats.bytes)} read`)}`,
     ...visitLines(visits, style),
     ...filteredLines(stats, style),
+    ...countLines(stats.counts, style),
     '',
   ]
   if (hasEnded(stats)) return [...lines, `  ${rate((over * 1000) / Math.max(1, until - started))} on average`]

@@ -7,6 +7,7 @@ import type { Output } from '../output.js'
 import { clean } from '../terminal/clean.js'
 import { count, duration, noun, plural, rate, setDuration } from '../terminal/format.js'
 import type { Style } from '../terminal/style.js'
+import { countLines } from './counts-view.js'
 import { filteredLines } from './filtered-view.js'
 import { visitLines } from './visits-view.js'
 
@@ -31,6 +32,9 @@ interface DeadGroup {
 
 /** So many of the most frequent reasons why links were changed or rejected; `shoal status` has all of them. */
 const REASONS_SHOWN = 6
+
+/** So many of the largest counts of the spider; `shoal status` has all of them. */
+const NAMES_SHOWN = 10
 
 /** So many of the most frequent errors are explained. */
 const ERRORS_EXPLAINED = 3
@@ -101,6 +105,7 @@ export function printSummary(output: Output, summary: RunSummary, details: Summa
   for (const { message } of summary.drift) print(`             ${style.red('drift')} ${clean(message)}`)
   for (const line of neverMatchedLines(summary, style)) print(line)
   for (const line of filteredLines(summary, style, REASONS_SHOWN)) print(line)
+  for (const line of countLines(summary.counts, style, NAMES_SHOWN)) print(line)
   if (summary.skipped > 0) print(`  ${figure(summary.skipped)}  skipped${listText(details?.skipped ?? [])}`)
   if (summary.dead > 0) {
     print(

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../clock.js'
 import { clampPriority, type Fingerprint, type HostKey, type Link, PRIORITY_MAX } from '../../url/link.js'
+import { addNamedCounts } from '../counts.js'
 import { addFiltered } from '../filtered.js'
 import {
   type AddResult,
@@ -155,6 +156,7 @@ export class MemoryFrontier implements Frontier {
         refused: 0,
         bytes: 0,
         filtered: new Map(),
+        counts: new Map(),
       })
     } else if (known.state === 'running' || known.state === 'paused') {
       if (known.spec.spiderHash !== spec.spiderHash) known.spiderChanges++
@@ -299,7 +301,10 @@ export class MemoryFrontier implements Frontier {
       const { crawl } = entry.lane
       const transition = afterSettle(outcome)
       this.#apply(transition, entry)
-      if (outcome.kind === 'done') addFiltered(crawl.filtered, outcome.filtered ?? [])
+      if (outcome.kind === 'done') {
+        addFiltered(crawl.filtered, outcome.filtered ?? [])
+        addNamedCounts(crawl.counts, outcome.counts ?? [])
+      }
       if (outcome.kind === 'done' && crawl.state !== 'cancelled') this.#addLinks(crawl, outcome.links)
       const worker = this.#worker(hold.worker)
       worker.seenAt = this.#clock.now()

@@ -1,4 +1,5 @@
 import type { Fingerprint, HostKey, Link } from '../../url/link.js'
+import type { Counts } from '../counts.js'
 import type { FilterCounts } from '../filtered.js'
 import type {
   CrawlInfo,
@@ -45,6 +46,7 @@ export interface Crawl {
   refused: number
   bytes: number
   readonly filtered: FilterCounts
+  readonly counts: Counts
 }
 
 export interface Lane extends Paced {

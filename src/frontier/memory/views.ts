@@ -1,4 +1,5 @@
 import type { HostKey } from '../../url/link.js'
+import { countsOf } from '../counts.js'
 import { filteredOf } from '../filtered.js'
 import type { CrawlInfo, CrawlStats, Frontier, HostInfo, Limits, LinkInfo, LinkQuery, LinkState } from '../frontier.js'
 import { adapted, earliestOpen, settingsShown } from '../pace.js'
@@ -33,6 +34,7 @@ export function statsOf(crawl: Crawl, watchedSince: number | null, now: number):
     stale,
     refused,
     filtered: filteredOf(crawl.filtered),
+    counts: countsOf(crawl.counts),
     bytes,
     rate: rateOf(endingsOf(crawl), { since: runningSince(crawl, watchedSince), now }),
   }

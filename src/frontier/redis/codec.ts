@@ -9,6 +9,7 @@ import {
   PRIORITY_MAX,
   type RequestExtras,
 } from '../../url/link.js'
+import type { NamedCount } from '../counts.js'
 import type {
   CrawlSpec,
   Failure,
@@ -271,20 +272,33 @@ export function encodeSettlement(settlement: {
   return bytes
 }
 
-/** settle.lua, FILTERED: one after the other. An example is JSON, and empty where there is none. */
-export function encodeFiltered(filtered: readonly FilteredLinks[]): Buffer {
-  return Buffer.concat(
-    filtered.flatMap(({ reason, count, example }) => {
-      const shown = Buffer.from(example === null ? '' : JSON.stringify(example))
-      const bytes = Buffer.alloc(7 + reason.length)
-      bytes[0] = reason.length
-      bytes.write(reason, 1, 'latin1')
-      bytes.writeUInt32BE(count, 1 + reason.length)
-      bytes.writeUInt16BE(shown.length, 5 + reason.length)
-      return [bytes, shown]
-    }),
-  )
+/** settle.lua, TALLY: one after the other. What the filter did has its reason, with an example as JSON; what the spider counted has `=` and its name. */
+export function encodeTallies(filtered: readonly FilteredLinks[], counts: readonly NamedCount[]): Buffer {
+  return Buffer.concat([
+    ...filtered.map(({ reason, count, example }) =>
+      tallyOf(reason, count, example === null ? '' : JSON.stringify(example)),
+    ),
+    ...counts.map(({ name, count }) => tallyOf(`=${name}`, count, '')),
+  ])
 }
+
+function tallyOf(name: string, count: number, example: string): Buffer {
+  const named = Buffer.from(name)
+  const shown = Buffer.from(example)
+  const numbers = Buffer.alloc(6)
+  numbers.writeUInt32BE(count, 0)
+  numbers.writeUInt16BE(shown.length, 4)
+  return Buffer.concat([Buffer.of(named.length), named, numbers, shown])
+}
+
+/** Fields of a crawl's record (settle.lua). */
+export function decodeCounts(fields: ReadonlyMap<string, Buffer>): NamedCount[] {
+  return [...fields]
+    .filter(([field]) => field.startsWith(COUNT_FIELD))
+    .map(([field, count]) => ({ name: field.slice(COUNT_FIELD.length), count: Number(count) }))
+}
+
+const COUNT_FIELD = 'count:'
 
 /** Fields of a crawl's record (settle.lua). */
 export function decodeFiltered(fields: ReadonlyMap<string, Buffer>): FilteredLinks[] {

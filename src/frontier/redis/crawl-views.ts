@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../../errors.js'
 import type { RedisReply } from '../../redis/connection.js'
 import { bytes, fields, list, number, text, word } from '../../redis/replies.js'
+import { type Counts, countsOf } from '../counts.js'
 import { addFiltered, type FilterCounts, filteredOf } from '../filtered.js'
 import type {
   CrawlId,
@@ -16,7 +17,7 @@ import type {
 import { earliestStart, FRESH_HOST, settingsShown } from '../pace.js'
 import { type Ending, rateOf, runningSince } from '../rate.js'
 import { unknownCrawl } from '../refusals.js'
-import { decodeFiltered, decodeHost, NO_LIMIT, sharesOf } from './codec.js'
+import { decodeCounts, decodeFiltered, decodeHost, NO_LIMIT, sharesOf } from './codec.js'
 import type { Shards } from './shards.js'
 
 export interface DeadGroup {
@@ -75,7 +76,11 @@ export class CrawlViews {
     const delayed = total(parts.map((part) => part.delayed))
     const now = Math.max(...parts.map((part) => part.wall))
     const filtered: FilterCounts = new Map()
-    for (const part of parts) addFiltered(filtered, decodeFiltered(part.fields))
+    const counts: Counts = new Map()
+    for (const part of parts) {
+      addFiltered(filtered, decodeFiltered(part.fields))
+      for (const { name, count } of decodeCounts(part.fields)) counts.set(name, (counts.get(name) ?? 0) + count)
+    }
     return {
       ...info,
       total: count('total'),
@@ -92,6 +97,7 @@ export class CrawlViews {
       stale: count('stale'),
       refused: count('refused'),
       filtered: filteredOf(filtered),
+      counts: countsOf(counts),
       bytes: count('bytes'),
       rate: rateOf(
         parts.flatMap((part) => part.endings),

@@ -1,6 +1,7 @@
 import type { Script } from '../../redis/connection.js'
 import { constantsOf, type LuaConstants, scriptLoader } from '../../redis/load-script.js'
 import * as link from '../../url/link.js'
+import * as counts from '../counts.js'
 import * as frontier from '../frontier.js'
 import * as liveness from '../liveness.js'
 import * as pace from '../pace.js'
@@ -10,7 +11,8 @@ import * as codec from './codec.js'
 
 /** Every exported constant of these files can be named in Lua. */
 const CONSTANTS: LuaConstants = {
-  ...constantsOf(link, frontier, liveness, pace, turns, codec),
+  ...constantsOf(link, counts, frontier, liveness, pace, turns, codec),
+  OTHER_COUNTS: counts.OTHER_COUNTS,
   POISONED: codec.encodeFailure(poisonFormat()),
 }
 

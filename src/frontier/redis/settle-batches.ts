@@ -1,6 +1,6 @@
 import type { Link } from '../../url/link.js'
 import type { Outcome, Settlement } from '../frontier.js'
-import { encodeFailure, encodeFiltered } from './codec.js'
+import { encodeFailure, encodeTallies } from './codec.js'
 
 /** Arguments of one script call: unpack in Lua fails near 8,000, and no call should take long. */
 export const LINKS_AT_ONCE = 500
@@ -33,10 +33,13 @@ export function linksOf(outcome: Outcome): readonly Link[] {
   return outcome.kind === 'done' ? outcome.links : []
 }
 
-/** settle.lua: what the filter did to the links of a page that is done; else the failure, after its code and a line feed where the link ends with it. */
+/** settle.lua: what was counted on a page that is done; else the failure, after its code and a line feed where the link ends with it. */
 export function outcomeText(outcome: Outcome): string | Buffer {
   if (outcome.kind === 'back') return ''
-  if (outcome.kind === 'done') return outcome.filtered === undefined ? '' : encodeFiltered(outcome.filtered)
+  if (outcome.kind === 'done') {
+    const { filtered = [], counts = [] } = outcome
+    return filtered.length + counts.length === 0 ? '' : encodeTallies(filtered, counts)
+  }
   const failure = encodeFailure(outcome.failure)
   return outcome.kind === 'retry' ? failure : `${outcome.failure.code}\n${failure}`
 }

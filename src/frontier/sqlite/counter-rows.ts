@@ -4,7 +4,7 @@ import type { CrawlId, CrawlInfo, CrawlSpec, CrawlState, CrawlStats } from '../f
 import type { HostPace } from '../pace.js'
 
 /** A crawl's row; numbers are changed here and written back once. */
-export interface CrawlRow extends Mutable<Omit<CrawlStats, keyof CrawlInfo | 'rate' | 'filtered'>> {
+export interface CrawlRow extends Mutable<Omit<CrawlStats, keyof CrawlInfo | 'rate' | 'filtered' | 'counts'>> {
   readonly num: number
   readonly id: CrawlId
   readonly spec: CrawlSpec

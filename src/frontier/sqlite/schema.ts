@@ -184,4 +184,13 @@ export const MIGRATIONS = [
     PRIMARY KEY (crawl, reason)
   ) WITHOUT ROWID;
   `,
+  `
+  -- What spiders counted with page.count.
+  CREATE TABLE counts (
+    crawl INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    PRIMARY KEY (crawl, name)
+  ) WITHOUT ROWID;
+  `,
 ] as const

@@ -1,5 +1,6 @@
 import type { SqlValue } from '../../sqlite/db.js'
 import { clampPriority } from '../../url/link.js'
+import { addNamedCounts, type Counts } from '../counts.js'
 import { addFiltered, type FilterCounts } from '../filtered.js'
 import type { LeaseRef, Outcome, Settlement, WorkerId } from '../frontier.js'
 import { ENDINGS_KEPT_S, resumeMark } from '../rate.js'
@@ -16,6 +17,7 @@ class Tally {
   readonly #workers = new Map<WorkerId, { done: number; failed: number; ended: boolean }>()
   readonly #endings = new Map<number, number>()
   readonly #filtered = new Map<number, FilterCounts>()
+  readonly #counts = new Map<number, Counts>()
 
   add({ worker, crawl }: LeaseRow, { to, counts }: Transition, outcome: Outcome): void {
     const tally = this.#workers.get(worker) ?? { done: 0, failed: 0, ended: false }
@@ -25,10 +27,9 @@ class Tally {
     if (to === 'pending') return
     tally.ended = true
     this.#endings.set(crawl, (this.#endings.get(crawl) ?? 0) + 1)
-    if (outcome.kind !== 'done' || outcome.filtered === undefined) return
-    const filtered: FilterCounts = this.#filtered.get(crawl) ?? new Map()
-    this.#filtered.set(crawl, filtered)
-    addFiltered(filtered, outcome.filtered)
+    if (outcome.kind !== 'done') return
+    if (outcome.filtered !== undefined) addFiltered(ofCrawl(this.#filtered, crawl), outcome.filtered)
+    if (outcome.counts !== undefined) addNamedCounts(ofCrawl(this.#counts, crawl), outcome.counts)
   }
 
   write(tx: Transaction): void {
@@ -38,7 +39,15 @@ class Tally {
     for (const [crawl, filtered] of this.#filtered)
       for (const { reason, count, example } of filtered.values())
         tx.sql.countFiltered.run(crawl, reason, count, example === null ? null : JSON.stringify(example))
+    for (const [crawl, counts] of this.#counts)
+      for (const [name, count] of counts) tx.sql.addCount.run(crawl, name, count)
   }
+}
+
+function ofCrawl<Key, Value>(maps: Map<number, Map<Key, Value>>, crawl: number): Map<Key, Value> {
+  const map = maps.get(crawl) ?? new Map<Key, Value>()
+  maps.set(crawl, map)
+  return map
 }
 
 export function settleLeases(tx: Transaction, settlements: readonly Settlement[]): boolean[] {

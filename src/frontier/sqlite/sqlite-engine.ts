@@ -230,7 +230,7 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     refuseUnended(id, crawl.state)
     dropLeases(this.#transaction(), this.#sql.leasesOfCrawl.all(crawl.num).map(toLeaseRow))
     this.beforeCommit()
-    for (const table of ['links', 'lanes', 'endings', 'filtered'])
+    for (const table of ['links', 'lanes', 'endings', 'filtered', 'counts'])
       this.db.prepare(`DELETE FROM ${table} WHERE crawl = ?`).run(crawl.num)
     this.db.prepare('DELETE FROM crawls WHERE num = ?').run(crawl.num)
     this.rolledBack()

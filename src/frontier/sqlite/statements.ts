@@ -1,4 +1,5 @@
 import type { SqliteDb, Statement } from '../../sqlite/db.js'
+import { MAX_COUNT_NAMES, OTHER_COUNTS } from '../counts.js'
 import type { Counters } from './counters.js'
 import { PHASE } from './schema.js'
 
@@ -175,6 +176,14 @@ export function prepareEngine(db: SqliteDb) {
     countFiltered: statement(
       `INSERT INTO filtered (crawl, reason, count, example) VALUES (?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET count = count + excluded.count, example = coalesce(example, excluded.example)`,
+    ),
+    // A new name that is one too many counts as OTHER_COUNTS.
+    addCount: statement(
+      `INSERT INTO counts (crawl, name, count) SELECT ?1, CASE
+         WHEN EXISTS (SELECT 1 FROM counts WHERE crawl = ?1 AND name = ?2) THEN ?2
+         WHEN (SELECT count(*) FROM counts WHERE crawl = ?1 AND name <> '${OTHER_COUNTS}') < ${MAX_COUNT_NAMES} THEN ?2
+         ELSE '${OTHER_COUNTS}' END, ?3
+       WHERE true ON CONFLICT DO UPDATE SET count = count + excluded.count`,
     ),
     markResume: statement('INSERT OR REPLACE INTO endings (crawl, second, count) VALUES (?, ?, ?)'),
     forgetEndings: statement('DELETE FROM endings WHERE crawl = ? AND second < ?'),

@@ -3,6 +3,7 @@ import type { ErrorCode } from '../../errors.js'
 import type { SqliteDb, SqlValue, Statement } from '../../sqlite/db.js'
 import type { FilterExample, FilteredLinks, FilterReason } from '../../url/filter-reasons.js'
 import type { Fingerprint, Json, Link } from '../../url/link.js'
+import { countsOf } from '../counts.js'
 import { filteredOf } from '../filtered.js'
 import {
   type CrawlArgs,
@@ -75,6 +76,7 @@ export abstract class SqliteViews {
       stale: n(12),
       refused: n(13),
       filtered: this.#filtered(n(0)),
+      counts: countsOf(new Map(this.#sql.counts.all(n(0)).map(([name, count]) => [String(name), Number(count)]))),
       bytes: n(14),
       rate: this.#rate(n(0), info),
     }
@@ -303,6 +305,7 @@ function prepareViews(db: SqliteDb) {
     counters: statement(
       'SELECT num, total, queued, delayed, leased, done, dead, skipped, failed, retried, throttled, reclaimed, stale, refused, bytes FROM crawls WHERE id = ?',
     ),
+    counts: statement('SELECT name, count FROM counts WHERE crawl = ?'),
     filtered: statement('SELECT reason, count, example FROM filtered WHERE crawl = ?'),
     endings: statement('SELECT second, count FROM endings WHERE crawl = ?'),
     hasManyLanes: statement(`SELECT 1 FROM lanes WHERE crawl = ? LIMIT 1 OFFSET ${FEW_LANES}`),

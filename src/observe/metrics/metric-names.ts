@@ -89,6 +89,10 @@ export const QUEUE_METRICS = {
     ['crawl', 'spider', 'reason'],
     'Links of pages that the filter changed or rejected, by reason; likely_session_id were kept as they are.',
   ),
+  shoal_crawl_counts_total: counter(
+    ['crawl', 'spider', 'name'],
+    'What the spider counted with page.count on pages that are done: 100 names for each crawl, and the rest as (other).',
+  ),
   shoal_crawl_bytes_total: counter(['crawl', 'spider'], 'Bytes of its pages as received.'),
   shoal_dead_letters: gauge(['crawl', 'spider', 'code'], 'Dead letters, by error code.'),
   shoal_workers: gauge(['state'], 'Workers known to the queue, by state.'),

@@ -43,6 +43,7 @@ export function queueMetrics(reading: QueueReading | null): Family[] {
     shoal_crawl_filtered_links_total: several(({ stats }) =>
       stats.filtered.map(({ reason, count }) => [{ reason }, count]),
     ),
+    shoal_crawl_counts_total: several(({ stats }) => stats.counts.map(({ name, count }) => [{ name }, count])),
     shoal_crawl_bytes_total: each(({ stats }) => stats.bytes),
     shoal_dead_letters: several(({ dead }) => dead.map(({ code, count }) => [{ code }, count])),
     shoal_workers: byState(WORKER_STATES, reading.workers),

@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.js'
 import { isFileCrawl } from '../../coordinator/file-crawl.js'
 import { ShoalError } from '../../errors.js'
+import { addNamedCounts, type Counts, countsOf } from '../../frontier/counts.js'
 import { addFiltered, type FilterCounts, filteredOf } from '../../frontier/filtered.js'
 import type { CrawlId, CrawlInfo, CrawlState, CrawlStats, Frontier, HostInfo } from '../../frontier/frontier.js'
 import type { Notes } from '../../notes/notes.js'
@@ -148,6 +149,9 @@ function together(all: readonly CrawlStats[]): CrawlReading | null {
   )
   const filtered: FilterCounts = new Map()
   for (const one of all) addFiltered(filtered, one.filtered)
-  const stats: CrawlStats = { ...first, ...sums, filtered: filteredOf(filtered), id: OTHER, spider: OTHER }
+  const counts: Counts = new Map()
+  for (const one of all) addNamedCounts(counts, one.counts)
+  const added = { filtered: filteredOf(filtered), counts: countsOf(counts) }
+  const stats: CrawlStats = { ...first, ...sums, ...added, id: OTHER, spider: OTHER }
   return { stats, hosts: [], etaSeconds: null, stalledMs: 0, dead: [] }
 }

@@ -21,7 +21,7 @@ export function someCrawl(change: Partial<CrawlStats> = {}, hosts: readonly Host
     ...{ id: 'books-1', spider: 'books', state: 'running', endedBy: null, spiderHash: 'h', spiderChanges: 0 },
     ...{ createdAt: NOW - 60_000, startedAt: NOW - 60_000, finishedAt: null, seeding: false },
     ...{ total: 1_000, queued: 500, delayed: 0, leased: 1, done: 490, dead: 4, skipped: 5, failed: 12, retried: 8 },
-    ...{ throttled: 0, reclaimed: 0, stale: 0, refused: 0, filtered: [], bytes: 5_000_000, rate: 8 },
+    ...{ throttled: 0, reclaimed: 0, stale: 0, refused: 0, filtered: [], counts: [], bytes: 5_000_000, rate: 8 },
     ...change,
   }
   const estimate = {

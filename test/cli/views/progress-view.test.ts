@@ -21,6 +21,7 @@ const progress: RunProgress = {
       stale: 0,
       refused: 0,
       filtered: [],
+      counts: [],
       bytes: 1,
       rate: 50,
     },

@@ -97,6 +97,20 @@ describe('the metrics of the queue', () => {
     expect(lines.filter(({ name }) => name === 'shoal_crawl_filtered_links_total')).toHaveLength(1)
   })
 
+  it('tell what spiders counted, by name, quoted as labels must be', async () => {
+    await backends.frontier.open(spec('c1'))
+    await backends.frontier.add('c1', [link('a.test')])
+    const counts = [
+      { name: 'sold out', count: 3 },
+      { name: 'say "no" \\', count: 1 },
+    ]
+    const lease = await leased()
+    await backends.frontier.settle([{ lease, outcome: { kind: 'done', links: [], bytes: 1, counts } }])
+    const { value } = await told()
+    expect(value('shoal_crawl_counts_total', { crawl: 'c1', name: 'sold out' })).toBe(3)
+    expect(value('shoal_crawl_counts_total', { crawl: 'c1', name: 'say "no" \\' })).toBe(1)
+  })
+
   it('tell of proxies by pool', async () => {
     const about = { machine: 'm', pid: 1, version: '1', pools: ['dc'] }
     await backends.frontier.lease({ worker: 'w1', seq: 1, want: 1, spiders: ['books'], about })

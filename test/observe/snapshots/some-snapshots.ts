@@ -10,7 +10,18 @@ export function crawlStats(given: Partial<CrawlStats>): CrawlStats {
     ...{ id: 'crawl', spider: 'books', state: 'running', endedBy: null, spiderHash: 'hash', spiderChanges: 0 },
     ...{ createdAt: 0, startedAt: 0, finishedAt: null, seeding: false },
     ...{ total: 0, queued: 0, delayed: 0, leased: 0, done: 0, dead: 0, skipped: 0 },
-    ...{ failed: 0, retried: 0, throttled: 0, reclaimed: 0, stale: 0, refused: 0, filtered: [], bytes: 0, rate: 0 },
+    ...{
+      failed: 0,
+      retried: 0,
+      throttled: 0,
+      reclaimed: 0,
+      stale: 0,
+      refused: 0,
+      filtered: [],
+      counts: [],
+      bytes: 0,
+      rate: 0,
+    },
     ...given,
   }
 }

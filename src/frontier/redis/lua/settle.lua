@@ -1,12 +1,12 @@
 -- settle(settlements): ends leases, each in one step: links found, acknowledgement, counters.
 -- ARGV: time, then for each settlement: crawl id, epoch, SETTLEMENT, text, and as many arguments of links (parts/links.lua) as it says.
 --   SETTLEMENT: crawl number, kind, a, b, number of arguments of links, fingerprint (hex).
---   done: a = bytes, text = FILTERED for each reason (reason, number of links, example). retry: a = after ms, b = 1 when it counts, text = failure. dead, skipped: text = code, a line feed, failure. back: a = after ms.
+--   done: a = bytes, text = TALLY for each thing that was counted (name, number, example): a reason of the filter, or '=' and a name of the spider's. retry: a = after ms, b = 1 when it counts, text = failure. dead, skipped: text = code, a line feed, failure. back: a = after ms.
 -- Replies {1 or 0 (lost) for each, or 1 + the number of its links that were refused where limits are shared with other shards; {quiet crawl id, …}}.
 clock(true)
 local SETTLEMENT = '>I4BdBI4c16'
 local KINDS = OUTCOME_KINDS
-local FILTERED = '>Bc0I4I2c0'
+local TALLY = '>Bc0I4I2c0'
 local starts, epochs, i = {}, {}, 2
 while i <= #ARGV do
   starts[#starts + 1] = i
@@ -33,14 +33,32 @@ local function memory_of(epoch)
   return B .. ':settled:' .. sub(epoch, 1, -6)
 end
 
--- What the filter did to the links of a page. The first example of a reason stays.
-local function count_filtered(c, text)
+-- What the spider's code counted. A new name that is one too many counts as the others together.
+local function count_named(c, name, by)
+  local key, field = B .. ':c:' .. c.num, 'count:' .. name
+  if name ~= OTHER_COUNTS and not c.inc[field] and call('HEXISTS', key, field) == 0 then
+    local names = tonumber(call('HGET', key, 'countnames') or 0) + (c.inc.countnames or 0)
+    if names >= MAX_COUNT_NAMES then
+      field = 'count:' .. OTHER_COUNTS
+    else
+      count(c, 'countnames', 1)
+    end
+  end
+  count(c, field, by)
+end
+
+-- What the filter did to the links of a page (the first example of a reason stays), and what the spider's code counted.
+local function count_tallies(c, text)
   local at = 1
   while at <= #text do
-    local reason, links, example
-    reason, links, example, at = unpackstruct(FILTERED, text, at)
-    count(c, 'filtered:' .. reason, links)
-    if example ~= '' then call('HSETNX', B .. ':c:' .. c.num, 'example:' .. reason, example) end
+    local name, by, example
+    name, by, example, at = unpackstruct(TALLY, text, at)
+    if sub(name, 1, 1) == '=' then
+      count_named(c, sub(name, 2), by)
+    else
+      count(c, 'filtered:' .. name, by)
+      if example ~= '' then call('HSETNX', B .. ':c:' .. c.num, 'example:' .. name, example) end
+    end
   end
 end
 
@@ -89,7 +107,7 @@ local function settle_one(n, at)
       c.bytes, c.read, c.done = c.bytes + a, c.read + a, c.done + 1
       w.done, w.ended = w.done + 1, true
       c.endings = c.endings + 1
-      if text ~= '' then count_filtered(c, text) end
+      if text ~= '' then count_tallies(c, text) end
       if attempts + throttles + reclaims + flags > 0 then call('HDEL', B .. ':f:' .. c.num, fp) end
       if size > 0 and c.state ~= 'cancelled' then refused_by[n] = select(3, add_links(c, at + 4, at + 3 + size, c.shards > 1)) end
     elseif kind == 'retry' then
