@@ -233,6 +233,22 @@ export const CONFIG = {
     flag: '--traces',
     meaning: 'Trace each visit with OpenTelemetry; you register the SDK (docs/logs.md).',
   },
+  config: {
+    schema: z.string().min(1).nullable(),
+    default: null,
+    unset: 'the nearest `shoal.config.ts` up to the root of the project',
+    env: 'SHOAL_CONFIG',
+    flag: '--config <file>',
+    meaning: 'File with settings: `.ts`, `.js`, `.mjs` or `.json`.',
+  },
+  env: {
+    schema: z.string().min(1).nullable(),
+    default: null,
+    unset: 'none',
+    env: 'SHOAL_ENV',
+    flag: '--env <name>',
+    meaning: 'Environment of the config file, such as `production`: its settings replace those at the top of the file.',
+  },
   json: {
     schema: z.union([z.boolean(), z.stringbool()]),
     default: false,
@@ -246,7 +262,12 @@ type Table = typeof CONFIG
 type ConfigKey = keyof Table
 type Values = { readonly [Key in ConfigKey]: z.output<Table[Key]['schema']> }
 
-export interface Config extends Omit<Values, 'store' | 'grace' | 'lostAfter' | 'cache' | 'cacheDir' | 'cacheAge'> {
+/** Settings of one command, of its command line, or secret: a file has none of them. */
+const NOT_IN_FILES = ['config', 'env', 'token', 'json'] as const
+type FileKey = Exclude<ConfigKey, (typeof NOT_IN_FILES)[number]>
+
+export interface Config
+  extends Omit<Values, 'store' | 'grace' | 'lostAfter' | 'cache' | 'cacheDir' | 'cacheAge' | 'config' | 'env'> {
   readonly store: string
   /** Null: every request is sent. */
   readonly cache: CacheSettings | null
@@ -261,7 +282,7 @@ export interface CacheSettings {
   readonly maxAgeMs: number | null
 }
 
-/** Where an address came from: a flag, or an environment variable; null is the default. */
+/** Where an address came from: a flag, an environment variable or a config file; null is the default. */
 interface Origins {
   readonly queue: string | null
   readonly store: string | null
@@ -288,14 +309,43 @@ export interface ConfigSources {
   /** As the command line gave them; undefined means not given. */
   readonly flags: Readonly<Record<string, unknown>>
   readonly env: Readonly<Record<string, string | undefined>>
+  /** Null or left out: there is no config file. */
+  readonly file?: FileSettings | null
 }
 
-export function loadConfig({ flags, env: given }: ConfigSources): Config {
+/** The settings of a config file, those of the chosen environment before those at its top. */
+export interface FileSettings {
+  readonly values: ReadonlyMap<string, FileValue>
+}
+
+interface FileValue {
+  readonly value: unknown
+  /** For people: `shoal.config.ts`, or `production in shoal.config.ts`. */
+  readonly from: string
+  /** Where exactly, for an error: `shoal.config.ts: environments.production.workers`. */
+  readonly path: string
+}
+
+/** The file and the environment that the user asked for; null: none in particular. */
+export function configChoice({ flags, env: given }: ConfigSources): Pick<Values, 'config' | 'env'> {
+  const env = withoutInjected(given)
+  const choice = (key: 'config' | 'env') => chosen(key, flags[key], env, null).value as string | null
+  return { config: choice('config'), env: choice('env') }
+}
+
+/** Settings that a config file may have. */
+export const FILE_KEYS = KEYS.filter((key): key is FileKey => !(NOT_IN_FILES as readonly string[]).includes(key))
+
+/**
+ * In this order: the flag, the variable of Shoal, the config file (its environment, then its top), variables of other programs, the default. A
+ * config file was written for Shoal, REDIS_URL may have been set for anything.
+ */
+export function loadConfig({ flags, env: given, file = null }: ConfigSources): Config {
   const env = withoutInjected(given)
   refuseUnknown(flags, env)
   refuseShownPassword(flags.proxies)
   refuseEmptyToken(env)
-  const choices = Object.fromEntries(KEYS.map((key) => [key, chosen(key, flags[key], env)])) as Choices
+  const choices = Object.fromEntries(KEYS.map((key) => [key, chosen(key, flags[key], env, file)])) as Choices
   const {
     grace,
     lostAfter,
@@ -303,6 +353,8 @@ export function loadConfig({ flags, env: given }: ConfigSources): Config {
     cache,
     cacheDir,
     cacheAge,
+    config: _config,
+    env: _env,
     ...values
   } = Object.fromEntries(KEYS.map((key) => [key, choices[key].value])) as unknown as Values
   const { queue } = choices
@@ -354,19 +406,36 @@ function refuseEmptyToken(env: ConfigSources['env']): void {
   if (env[CONFIG.token.env] === '') throw new ShoalError('config_invalid', `${CONFIG.token.env} is empty`)
 }
 
-function chosen(key: ConfigKey, flag: unknown, env: ConfigSources['env']): Choice<unknown> {
-  const row: { readonly schema: z.ZodType; readonly default: unknown; readonly flag: string | null } & EnvNames =
-    CONFIG[key]
-  const isGiven = flag !== undefined
-  const found = isGiven ? null : findInEnv(row, env)
-  const from = isGiven ? (row.flag?.split(' ')[0] ?? key) : (found?.name ?? null)
-  const name = from ?? key
-  const value = isGiven ? flag : (found?.value ?? row.default)
-  return {
-    value: check(z.object({ [name]: row.schema }), { [name]: value }, 'config_invalid')[name],
-    from,
-    skipped: isGiven ? [] : skippedInEnv(row, env),
-  }
+interface Row extends EnvNames {
+  readonly schema: z.ZodType
+  readonly default: unknown
+  readonly flag: string | null
+}
+
+function chosen(key: ConfigKey, flag: unknown, env: ConfigSources['env'], file: FileSettings | null): Choice<unknown> {
+  const row: Row = CONFIG[key]
+  if (flag !== undefined) return checked(row, flag, row.flag?.split(' ')[0] ?? key)
+  const own = findInEnv({ env: row.env }, env)
+  if (own !== null) return checked(row, own.value, own.name)
+  const inFile = file?.values.get(key)
+  if (inFile !== undefined) return { ...checked(row, defined(inFile) ?? row.default, inFile.path), from: inFile.from }
+  const borrowed = findInEnv(row, env)
+  const skipped = skippedInEnv(row, env)
+  if (borrowed !== null) return { ...checked(row, borrowed.value, borrowed.name), skipped }
+  return { ...checked(row, row.default, key), from: null, skipped }
+}
+
+function checked({ schema }: Row, value: unknown, name: string): Choice<unknown> {
+  const { [name]: result } = check(z.object({ [name]: schema }), { [name]: value }, 'config_invalid')
+  return { value: result, from: name, skipped: [] }
+}
+
+/** Without this, a server where one variable is missing would silently work on a database of its own. */
+function defined({ value, path }: FileValue): unknown {
+  if (value !== undefined) return value
+  throw new ShoalError('config_invalid', `${path}: is undefined`, {
+    hint: 'If it is read from an environment variable, set that variable; to use the default, write null or leave it out.',
+  })
 }
 
 function refuseUnknown(flags: ConfigSources['flags'], env: ConfigSources['env']): void {

@@ -1,4 +1,11 @@
 /** The public API: what a spider file or a program may import from 'shoal'. */
+
+export {
+  type ConfigDefinition,
+  defineConfig,
+  type EnvironmentDefinition,
+  type SettingsDefinition,
+} from './config-definition.js'
 export { connect } from './connect.js'
 export { ERRORS, type ErrorCode, EXIT, type Next, ShoalError } from './errors.js'
 export type { Fetcher, FetchLimits, FetchRequest, FetchResponse } from './fetch/fetcher.js'

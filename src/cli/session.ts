@@ -5,6 +5,7 @@ import { type CacheSettings, CONFIG, type Config, isOnServer, loadConfig, maskUr
 import { ShoalError } from '../errors.js'
 import { addressLines, surprisingAddressLines } from '../run/address-lines.js'
 import type { Backends, StorePart } from '../wire/backends.js'
+import { type ConfigFile, openConfigFile } from './config-file.js'
 import { type Output, standardOutput } from './output.js'
 import { setOutputLevel } from './spider-output.js'
 import { bytes, plural } from './terminal/format.js'
@@ -29,6 +30,8 @@ export interface Session {
   noteAddresses(): void
   /** The flags to repeat in a printed command so that it works when copied. An address with a password is not printed: the variable for it is. */
   readonly sameDatabase: string
+  /** Null: there is none. */
+  readonly configFile: ConfigFile | null
   /** The same, with another database unless the user named one. */
   at(queue: string): Session
   /** The cache that the user asked for, ready for use; null: none. What was deleted is reported. */
@@ -39,11 +42,13 @@ type Flags = Readonly<Record<string, unknown>>
 
 /** On every command. */
 export function commonOptions(command: Command): Command {
-  const { queue, store, pages, json, logLevel } = CONFIG
+  const { queue, store, pages, config, env, json, logLevel } = CONFIG
   return command
     .option(queue.flag, `${plain(queue.meaning)} (default: ${queue.default})`)
     .option(store.flag, plain(store.meaning))
     .option(pages.flag, plain(pages.meaning))
+    .option(config.flag, `${plain(config.meaning)} (default: ${plain(config.unset)})`)
+    .option(env.flag, plain(env.meaning))
     .option(json.flag, plain(json.meaning))
     .addOption(new Option(logLevel.flag, 'lowest log level to print').choices(logLevel.schema.options))
 }
@@ -123,8 +128,9 @@ export function wholeNumberOrAuto(text: string): number | 'auto' {
   return Number(text)
 }
 
-function openSession(flags: Flags): Session {
-  const settings = loadConfig({ flags, env: process.env })
+function openSession(flags: Flags, configFile: ConfigFile | null): Session {
+  const sources = { flags, env: process.env, file: configFile }
+  const settings = loadConfig(sources)
   setOutputLevel(settings.logLevel)
   const output = standardOutput()
   let isNoted = settings.json
@@ -139,12 +145,13 @@ function openSession(flags: Flags): Session {
     output,
     noteAddresses: () => noteOnce(addressLines(settings)),
     sameDatabase: sameDatabase(flags),
-    at: (queue) => openSession({ ...flags, queue: flags.queue ?? queue }),
+    configFile,
+    // The records of a demo do not belong into the store of a project.
+    at: (queue) =>
+      flags.queue === undefined ? openSession({ ...flags, queue }, null) : openSession(flags, configFile),
     async openCache({ cacheClear }, byDefault = false) {
       const cache =
-        cacheClear || byDefault
-          ? loadConfig({ flags: { ...flags, cache: true }, env: process.env }).cache
-          : settings.cache
+        cacheClear || byDefault ? loadConfig({ ...sources, flags: { ...flags, cache: true } }).cache : settings.cache
       if (cache === null) return null
       const { prepareCache } = await import('../run/open-cache.js')
       const cleared = await prepareCache(cache, cacheClear)
@@ -204,7 +211,7 @@ function mustExist(address: string): void {
 }
 
 function sameDatabase(flags: Flags): string {
-  return (['queue', 'store', 'pages'] as const)
+  return (['queue', 'store', 'pages', 'config', 'env'] as const)
     .flatMap((name) => {
       const address = flags[name]
       return typeof address === 'string' ? [` --${name} ${printable(address, CONFIG[name].env)}`] : []
@@ -235,7 +242,9 @@ export function acts<Args extends unknown[]>(
     const command = args.at(-1)
     if (!(command instanceof Command)) throw new Error('commander hands the command over last')
     const given = Object.entries(command.optsWithGlobals<Flags>()).filter(([key]) => Object.hasOwn(CONFIG, key))
-    const code = await work(openSession(Object.fromEntries(given)), ...(args.slice(0, -1) as Args))
+    const flags = Object.fromEntries(given)
+    const session = openSession(flags, await openConfigFile({ flags, env: process.env }))
+    const code = await work(session, ...(args.slice(0, -1) as Args))
     if (typeof code === 'number') process.exitCode = code
   }
 }

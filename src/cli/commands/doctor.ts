@@ -34,7 +34,7 @@ export function doctorCommand(program: Command): void {
     .description('check this machine, the backends and the crawls')
     .action(
       acts(async (session) => {
-        const checks = [nodeCheck(), filesCheck(), ...(await databaseChecks(session))]
+        const checks = [nodeCheck(), filesCheck(), ...configCheck(session), ...(await databaseChecks(session))]
         const failed = checks.filter((check) => check.status === 'fail')
         if (session.json) session.output.json({ ok: failed.length === 0, checks })
         else print(session, checks)
@@ -67,6 +67,14 @@ function nodeCheck(): Check {
     detail: process.versions.node,
     next: ok ? '' : `Install Node ${NODE_WANTED.join('.')} or newer.`,
   }
+}
+
+/** A file that cannot be read has ended the command with its name. */
+function configCheck({ configFile }: Session): Check[] {
+  if (configFile === null) return []
+  const { path, environment } = configFile
+  const detail = environment === null ? path : `${path}, environment ${environment}`
+  return [{ name: 'config', status: 'ok', detail, next: '' }]
 }
 
 function filesCheck(): Check {
