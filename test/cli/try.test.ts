@@ -166,10 +166,7 @@ describe('as run does it', () => {
   const PROXIED = `proxy: 'office',`
 
   it('goes out through the proxy of the spider, robots.txt included', async () => {
-    writeFileSync(
-      join(dir.path, 'pools.json'),
-      JSON.stringify({ office: { entries: [proxy.url] } }),
-    )
+    writeFileSync(join(dir.path, 'pools.json'), JSON.stringify({ office: { entries: [proxy.url] } }))
     const before = asked.length
     const { code, page, stderr } = await tried(
       spider('proxied', RULES, PROXIED),
