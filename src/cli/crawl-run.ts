@@ -109,8 +109,6 @@ export function startLines(start: RunStart): string[] {
     `${start.resumed ? 'resuming' : 'starting'} crawl ${start.crawl} of ${clean(start.spider)}${given}${seeds}`,
   )
   for (const other of start.others) lines.push(otherLine(other))
-  if (start.spiderChanged)
-    lines.push('the spider file has changed since the crawl started: pages from now on use the new version')
   return lines
 }
 

@@ -18,7 +18,14 @@ import { shareProxiesNow } from './duties/proxy-duties.js'
 import { type Duties, startQueueDuties } from './duties/queue-duties.js'
 import { openForWork, readyForPages } from './open-for-work.js'
 import { poolsAtHand } from './pools-at-hand.js'
-import { type RunProgress, type RunStart, type RunSummary, runProgress, runSummary } from './run-summary.js'
+import {
+  type RunProgress,
+  type RunStart,
+  type RunSummary,
+  runProgress,
+  runSummary,
+  SPIDER_CHANGED,
+} from './run-summary.js'
 import { seedOptions } from './seeds/seed-options.js'
 import { openSidecar, type Sidecar } from './sidecar.js'
 import type { SpiderSource } from './spider-source.js'
@@ -115,7 +122,7 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
       options.onStart?.({ ...opened, spider: spider.name, args, seeds: await seeding.first })
       const about = { crawl, spider: spider.name, ...(spider.args !== null && { args }) }
       log.info(opened.resumed ? 'crawl.resumed' : 'crawl.opened', about)
-      if (opened.spiderChanged) log.warn('spider.changed', { crawl, spider: spider.name })
+      if (opened.spiderChanged) log.warn('spider.changed', { crawl, spider: spider.name, message: SPIDER_CHANGED })
 
       const order = { settings, sources, workers: options.workers, localWorkers }
       const workers = drain.aborted ? [] : await startWorkers(order, backends, spiders, pools, log, writeLog)

@@ -26,6 +26,9 @@ export interface RunStart {
   readonly seeds: { readonly added: number; readonly known: number }
 }
 
+export const SPIDER_CHANGED =
+  'the spider file has changed since the crawl started: pages from now on use the new version'
+
 export interface RunProgress {
   readonly stats: CrawlStats
   /** The hosts with the most work left, at most 100: enough for an ETA. */

@@ -101,7 +101,8 @@ describe('run', () => {
     const again = await inDir('run', 'slow.ts')
     expect(again.code).toBe(0)
     expect(again.err).toContain('resuming crawl')
-    expect(again.err).toContain('the spider file has changed')
+    expect(again.err.match(/the spider file has changed/g)).toHaveLength(1)
+    expect(again.err.match(/spider\.changed/g)).toHaveLength(1)
   })
 
   it('and worker end when their workers are drained from outside, say so, and leave the crawl unfinished', async () => {

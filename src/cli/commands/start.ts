@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { EXIT } from '../../errors.js'
+import { SPIDER_CHANGED } from '../../run/run-summary.js'
 import { cliUser } from '../controlled.js'
 import { startLines } from '../crawl-run.js'
 import { rememberSource } from '../export/source-memory.js'
@@ -47,6 +48,7 @@ export function startCommand(program: Command): void {
           if (json) output.json({ crawl, spider, args, resumed, ...seeds, seeded, spiderChanged })
           else {
             for (const line of startLines(started)) output.note(line)
+            if (spiderChanged) output.note(SPIDER_CHANGED)
             output.note(
               `start workers with: ${programName(process.env)} worker ${shellWord(file)}${session.sameDatabase}`,
             )

@@ -21,6 +21,7 @@ export function showReparse(output: Output, { spider, dryRun, report, seconds, i
     print()
     showKinds(output, report, dryRun)
   }
+  showRejections(output, report)
   if (dryRun) showFields(output, report)
   showPages(output, report)
 }
@@ -56,6 +57,20 @@ function showKinds(output: Output, { kinds, gone }: ReparseReport, dryRun: boole
       print(`  ${clean(kind)} ${cutEnd(clean(key), VALUE_WIDTH)}  ${style.dim(clean(url))}`)
     more(output, gone.count)
   }
+}
+
+/** Why records are rejected, the most frequent reason first. */
+function showRejections({ print, style }: Output, { rejections }: ReparseReport): void {
+  const all = [...rejections.values()].sort((a, b) => b.count - a.count)
+  if (all.length === 0) return
+  print()
+  for (const { kind, field, message, count: times, key, url } of all.slice(0, SHOWN)) {
+    const what = field === '' ? clean(kind) : `${clean(kind)}.${clean(field)}`
+    print(`${style.yellow('rejected')} ${style.bold(what)}: ${clean(message)} × ${count(times)}`)
+    const named = key === '' ? '' : `${cutEnd(clean(key), VALUE_WIDTH)}  `
+    print(`  ${named}${style.dim(clean(url))}`)
+  }
+  if (all.length > SHOWN) print(style.dim(`  and ${plural(all.length - SHOWN, 'other reason')}; see --json`))
 }
 
 function showFields(output: Output, { fields }: ReparseReport): void {
@@ -129,7 +144,7 @@ function byName(a: readonly [string, unknown], b: readonly [string, unknown]): n
 
 /** One JSON document: counts first, then the details. */
 export function reparseJson({ spider, dryRun, report, seconds, interrupted }: ReparseSummary): Record<string, unknown> {
-  const { pages, passed, missing, rerouted, unrouted, failed, failures, kinds, gone, fields } = report
+  const { pages, passed, missing, rerouted, unrouted, failed, failures, kinds, gone, rejections, fields } = report
   const sum = (of: keyof KindTally) => [...kinds.values()].reduce((all, tally) => all + tally[of], 0)
   return {
     spider,
@@ -151,6 +166,7 @@ export function reparseJson({ spider, dryRun, report, seconds, interrupted }: Re
             ),
         }
       : {}),
+    rejections: [...rejections.values()].sort((a, b) => b.count - a.count),
     failures: [...failures.values()].sort((a, b) => b.count - a.count),
     goneRecords: gone.examples,
     missingPages: missing.examples,

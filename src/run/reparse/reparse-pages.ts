@@ -12,7 +12,15 @@ import type { Admitter } from '../../url/admit.js'
 import { type Asked, harvestPage, type PageReporter, rowsOf } from '../../worker/harvest-page.js'
 import { type PageAbout, runningPage } from '../../worker/running-page.js'
 import { changedFields, changeOf } from './reparse-fields.js'
-import { emptyReport, list, noteChange, noteFailure, type ReparseReport, tallyOf } from './reparse-report.js'
+import {
+  emptyReport,
+  list,
+  noteChange,
+  noteFailure,
+  noteRejected,
+  type ReparseReport,
+  tallyOf,
+} from './reparse-report.js'
 
 /** What a reparse works with: no fetcher and no queue. */
 export interface ReparseParts {
@@ -59,7 +67,7 @@ export async function reparsePages(pages: readonly KeptPage[], parts: ReparsePar
       else await readAgain({ ...reading, route }, body, index, parts, report, given)
     }
   })
-  for (const { kind } of given.rejected) tallyOf(report, kind).rejected += 1
+  for (const row of given.rejected) noteRejected(report, row)
   if (parts.dryRun) await compare(given, parts, report)
   else await write(given, parts, report)
   return report
@@ -173,7 +181,9 @@ function noteGone(report: ReparseReport, { kind, key, url }: PageRecord): void {
 async function compare({ records, readings, keys }: Given, parts: ReparseParts, report: ReparseReport) {
   const { spider, store, untilBack } = parts
   const { prepared } = prepareBatch({ records, rejected: [], fetches: [] })
-  for (const { kind } of prepared.rejected) tallyOf(report, kind).rejected += 1
+  for (const row of prepared.rejected) {
+    noteRejected(report, { ...row, issues: JSON.parse(row.issues) as RejectedRow['issues'] })
+  }
   // If a page produced several records with one key, the last one wins, as in a write.
   const last = new Map(prepared.records.map((row) => [JSON.stringify([row.site, row.kind, row.key, row.url]), row]))
   const rows = [...last.values()]

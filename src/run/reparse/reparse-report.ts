@@ -20,6 +20,8 @@ export interface ReparseReport {
   readonly kinds: Map<string, KindTally>
   /** Records that a page used to produce and no longer does. */
   readonly gone: Listed<GoneRecord>
+  /** Why records were rejected: by kind, field and message. */
+  readonly rejections: Map<string, Rejection>
   /** By kind, then by field; in a dry run only. */
   readonly fields: Map<string, Map<string, FieldTally>>
 }
@@ -50,6 +52,18 @@ export interface GoneRecord {
   readonly url: string
 }
 
+/** Records whose schema rejected the same field for the same reason. */
+export interface Rejection {
+  readonly kind: string
+  /** '': the record as a whole. */
+  readonly field: string
+  readonly message: string
+  count: number
+  /** One of them. */
+  readonly key: string
+  readonly url: string
+}
+
 /** In how many records the field differs, in total and by kind of change. */
 export interface FieldTally extends Record<Turn, number> {
   records: number
@@ -70,6 +84,7 @@ const VALUE_CHARS = 200
 /** Messages may differ from page to page: more than this many are counted together. */
 const MOST_FAILURES = 50
 const OTHER_FAILURES = 'other errors'
+const OTHER_REASONS = 'other reasons'
 const MESSAGE_CHARS = 300
 /** A handler that builds field names from page content must not fill the memory. */
 const MOST_FIELDS = 200
@@ -85,6 +100,7 @@ export function emptyReport(): ReparseReport {
     failures: new Map(),
     kinds: new Map(),
     gone: { count: 0, examples: [] },
+    rejections: new Map(),
     fields: new Map(),
   }
 }
@@ -106,6 +122,28 @@ export function noteStray(report: ReparseReport, message: string): void {
 
 function noteError(report: ReparseReport, { code, message, url }: FailedPage): void {
   addFailure(report.failures, { code, message: message.slice(0, MESSAGE_CHARS), count: 1, url })
+}
+
+export function noteRejected(report: ReparseReport, { kind, key, url, issues }: RejectedRecordRow): void {
+  tallyOf(report, kind).rejected += 1
+  for (const { field, message } of issues)
+    addRejection(report.rejections, { kind, field, message: message.slice(0, MESSAGE_CHARS), count: 1, key, url })
+}
+
+type RejectedRecordRow = GoneRecord & {
+  readonly issues: readonly { readonly field: string; readonly message: string }[]
+}
+
+function addRejection(rejections: Map<string, Rejection>, rejection: Rejection): void {
+  const id = rejectionId(rejection)
+  const known = rejections.get(id)
+  if (known !== undefined) known.count += rejection.count
+  else if (rejections.size < MOST_FAILURES || rejection.message === OTHER_REASONS) rejections.set(id, { ...rejection })
+  else addRejection(rejections, { ...rejection, field: '', message: OTHER_REASONS })
+}
+
+function rejectionId({ kind, field, message }: Rejection): string {
+  return JSON.stringify([kind, field, message])
 }
 
 function addFailure(failures: Map<string, Failure>, failure: Failure): void {
@@ -164,6 +202,7 @@ export function addReport(into: ReparseReport, from: ReparseReport): void {
   addListed(into.unrouted, from.unrouted)
   addListed(into.gone, from.gone)
   for (const failure of from.failures.values()) addFailure(into.failures, failure)
+  for (const rejection of from.rejections.values()) addRejection(into.rejections, rejection)
   for (const [kind, tally] of from.kinds) addNumbers(tallyOf(into, kind), tally)
   for (const [kind, fields] of from.fields) {
     for (const [field, { examples, ...counts }] of fields) {

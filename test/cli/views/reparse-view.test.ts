@@ -9,6 +9,7 @@ import {
   list,
   noteChange,
   noteFailure,
+  noteRejected,
   noteStray,
   tallyOf,
 } from '../../../src/run/reparse/reparse-report.js'
@@ -110,4 +111,23 @@ it('tells how far it is and when it ends', () => {
   expect(progressText({ ...progress, total: 7404 }, style)).toBe(
     'books  1,234/7,404 pages (16 %) · 617/s · 1,200 records · 1 failed · ends in about 10 s',
   )
+})
+
+it('names the field and the reason of records that are rejected, in a dry run and in JSON', () => {
+  const found = emptyReport()
+  const issues = [{ field: 'price', message: 'expected number,\u001b[2J received undefined' }]
+  for (let n = 0; n < 3; n++)
+    noteRejected(found, { kind: 'book', key: `B-${n}`, url: 'https://books.example/1', issues })
+  noteRejected(found, { kind: 'book', key: '', url: 'https://books.example/2', issues: [{ field: '', message: 'no' }] })
+  const summary = { spider: 'books', dryRun: true, report: found, seconds: 1, interrupted: false }
+  expect(shown((output) => showReparse(output, summary))).toContain(
+    `rejected book.price: expected number, [2J received undefined × 3
+  B-0  https://books.example/1
+rejected book: no × 1
+  https://books.example/2`,
+  )
+  expect(reparseJson(summary).rejections).toMatchObject([
+    { kind: 'book', field: 'price', count: 3, key: 'B-0' },
+    { field: '' },
+  ])
 })

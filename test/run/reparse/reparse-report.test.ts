@@ -5,6 +5,7 @@ import {
   list,
   noteChange,
   noteFailure,
+  noteRejected,
   type ReparseReport,
   tallyOf,
 } from '../../../src/run/reparse/reparse-report.js'
@@ -20,6 +21,8 @@ function part(n: number): ReparseReport {
   const record = { kind: 'book', key: `k${n}`, url: `https://books.example/${n}` }
   noteChange(report, record, { field: 'price', turn: 'filled', before: undefined, after: 'x'.repeat(9000) })
   noteChange(report, record, { field: `field ${n}`, turn: 'changed', before: 1, after: 2 })
+  noteRejected(report, { ...record, issues: [{ field: 'price', message: 'expected number' }] })
+  noteRejected(report, { ...record, issues: [{ field: `f${n}`, message: 'y'.repeat(9000) }] })
   return report
 }
 
@@ -33,6 +36,13 @@ it('adds up, names the first of everything and stays small', () => {
   expect(sum.failures.get('handler_error no')).toMatchObject({ count: 1000, url: 'https://books.example/0' })
   expect(sum.failures.size).toBeLessThan(100)
   expect([...sum.failures.values()].reduce((all, { count }) => all + count, 0)).toBe(2000)
+  expect(sum.rejections.get(JSON.stringify(['book', 'price', 'expected number']))).toMatchObject({
+    count: 1000,
+    key: 'k0',
+  })
+  expect(sum.rejections.size).toBeLessThan(100)
+  expect([...sum.rejections.values()].reduce((all, { count }) => all + count, 0)).toBe(2000)
+  expect(sum.kinds.get('book')?.rejected).toBe(2000)
   const fields = sum.fields.get('book')
   expect(fields?.get('price')).toMatchObject({ records: 1000, filled: 1000, emptied: 0, retyped: 0, changed: 0 })
   expect(fields?.get('price')?.examples).toHaveLength(3)
