@@ -79,6 +79,10 @@ async function fill(addresses: { queue: string; store: string }): Promise<void> 
     }),
   )
   await backends.store.records.write(batch({ records, fetches }))
+  await backends.store.crawls.note({
+    ...{ crawl: 'books-1', spider: 'books', queue: addresses.queue, queueIdentity: 'q', state: 'ended' },
+    ...{ spec: { ...SPEC, id: 'books-1', spider: 'books' }, openedAt: Date.now() },
+  })
   await backends.close()
 }
 
@@ -230,11 +234,61 @@ describe('an export that is stopped', () => {
   })
 })
 
+describe('an export of something that is not there', () => {
+  const names = () => readdirSync('.').sort()
+
+  it.each([
+    [['--kind', 'bok'], "there is no kind 'bok'", "Did you mean 'book'? Known kinds: book."],
+    [['--spider', 'boks'], "there is no spider 'boks'", "Did you mean 'books'? Known spiders: books."],
+    [['--spider', 'zzz', '--kind', 'book'], "there is no spider 'zzz'", 'Known spiders: books.'],
+    [['--crawl', 'boks-1'], "there is no crawl 'boks-1'", "Did you mean 'books-1'? Known crawls: books-1."],
+    [['--site', 'nowhere.example'], 'no records match: good.csv stays as it is', 'shoal records list'],
+  ])('%j is refused, and leaves the file as it is', async (flags, message, hint) => {
+    writeFileSync('good.csv', 'good')
+    const before = names()
+    for (const out of ['good.csv', 'new.parquet', 'new.sql', 'folder/new.jsonl']) {
+      expect(await refusal('export', '--out', out, ...flags)).toMatchObject({
+        exitCode: 5,
+        message: message.replace(
+          'good.csv stays as it is',
+          out === 'good.csv' ? 'good.csv stays as it is' : `${out} was not created`,
+        ),
+        hint: expect.stringContaining(hint),
+      })
+    }
+    expect(readFileSync('good.csv', 'utf8')).toBe('good')
+    expect(names()).toEqual(before)
+  })
+
+  it.each([
+    ['records', 'list', '--kind', 'bok'],
+    ['records', 'rejected', '--kind', 'bok'],
+    ['records', 'stats', '--kind', 'bok'],
+    ['records', 'stats', 'boks'],
+    ['records', 'list', '--spider', 'boks', '--json'],
+  ])('%s %s %s is refused as well', async (...args) => {
+    expect(await refusal(...args)).toMatchObject({ exitCode: 5, hint: expect.stringContaining('Did you mean') })
+  })
+})
+
+describe('an export of one crawl', () => {
+  it('has what the crawl wrote or confirmed, whatever names it', async () => {
+    for (const word of ['books-1', 'books-', 'books']) {
+      await shoal('export', '--out', 'crawl.jsonl', '--crawl', word)
+      expect(readFileSync('crawl.jsonl', 'utf8').trimEnd().split('\n')).toHaveLength(BOOKS)
+    }
+    await shoal('export', '--out', 'crawl.csv', '--crawl', 'books', '--kind', 'book', '--data-only')
+    expect(readFileSync('crawl.csv', 'utf8').split('\r\n').slice(0, 2)).toEqual(['title,price,sku', 'Book 0,0,B-0'])
+  })
+})
+
 describe('flags that mean nothing together', () => {
   it.each([
     [['--out', 'a.warc.gz', '--kind', 'book'], '--kind applies to records'],
     [['--format', 'warc', '--out', 'a', '--incremental', 'n'], '--incremental applies to records'],
-    [['--out', 'a.csv', '--crawl', 'books'], '--crawl applies to pages'],
+    [['--out', 'a.warc.gz', '--data-only'], '--data-only applies to records'],
+    [['--out', 'a.csv', '--incremental', 'n', '--crawl', 'books'], '--crawl cannot be combined with --incremental'],
+    [['--out', 'a.csv', '--merged', 'books.ts', '--crawl', 'books'], '--crawl cannot be combined with --merged'],
     [['--incremental', 'n'], '--incremental needs an output file'],
     [['--out', 'a.csv', '--incremental', 'n', '--since', '1d'], '--since cannot be combined with --incremental'],
     [['--out', 'a.csv', '--incremental', '../../etc/passwd'], 'is not a valid export name'],

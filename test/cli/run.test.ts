@@ -68,7 +68,7 @@ describe('run', () => {
     expect(code).toBe(0)
     expect(err).toContain('starting crawl shop-')
     expect(out).toMatch(/Finished after .*\n.*pages fetched.*\n.*records: \d+ product/)
-    expect(out).toContain('shoal export --out records.csv')
+    expect(out).toMatch(/shoal export --kind \w+ --out \w+\.csv/)
     expect(`${out}${err}`).not.toContain('\x1b')
     expect((await inDir('explain', 'https://elsewhere.example/')).out).toContain('out_of_scope')
     expect((await inDir('explain', `${origin}/`)).out).toContain('status 200')

@@ -6,10 +6,19 @@ import { gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { exportRecords, exportToFile, type RecordSource } from '../../src/store/export/export.js'
+import type { ExportFormat } from '../../src/store/export/formats.js'
 import type { RecordRow, StoredRecord } from '../../src/store/record-store.js'
 import type { Json } from '../../src/url/link.js'
 import { record } from '../contract/record-store-contract.js'
-import { csvColumn, exportedText, parseCsv, recordsWith } from './read-exports.js'
+import {
+  csvColumn,
+  exportedBytes,
+  exportedText,
+  parseCsv,
+  readParquet,
+  recordsWith,
+  throughSqlite,
+} from './read-exports.js'
 
 let dir: string
 beforeAll(async () => {
@@ -201,5 +210,36 @@ describe('export', () => {
       expect(taken()).toBeLessThan(50_000)
       expect(await readdir(join(dir, 'stopped'))).toEqual([])
     }
+  })
+})
+
+describe('an export of the data alone', () => {
+  const store = () =>
+    recordsWith({ data: { title: 'A', _key: 1 } }, { data: { title: 'B', tags: ['x'] } }, { data: {}, kind: 'empty' })
+  const bytes = async (format: ExportFormat) => exportedBytes(await store(), format, { dataOnly: true })
+
+  it('is the plain objects as JSON Lines', async () => {
+    expect((await bytes('jsonl')).toString()).toBe('{"title":"A","_key":1}\n{"title":"B","tags":["x"]}\n{}\n')
+  })
+
+  it('has only the fields as columns, by their own names', async () => {
+    const [head, ...rows] = parseCsv((await bytes('csv')).toString())
+    expect(head).toEqual(['title', '_key', 'tags'])
+    expect(rows).toEqual([
+      ['A', '1', ''],
+      ['B', '', '["x"]'],
+      ['', '', ''],
+    ])
+    const [first] = await readParquet(await bytes('parquet'))
+    expect(first).toEqual({ title: 'A', _key: 1n, tags: null })
+  })
+
+  it('is rows without a key in SQL', async () => {
+    const sql = (await bytes('sql')).toString()
+    expect(throughSqlite(sql, 'books_book')).toEqual([
+      { title: 'B', _key: null, tags: '["x"]' },
+      { title: 'A', _key: 1, tags: null },
+    ])
+    expect((await bytes('mysql')).toString()).toContain('INSERT INTO')
   })
 })

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { parquetMetadata, parquetRead, parquetSchema } from 'hyparquet'
 import { expect } from 'vitest'
 import { SqliteDb } from '../../src/sqlite/db.js'
-import { exportRecords, type RecordSource } from '../../src/store/export/export.js'
+import { type ExportOptions, exportRecords, type RecordSource } from '../../src/store/export/export.js'
 import type { ExportFormat } from '../../src/store/export/formats.js'
 import { memoryRecordStore } from '../../src/store/memory/memory-record-store.js'
 import type { RecordRow, Records } from '../../src/store/record-store.js'
@@ -21,7 +21,11 @@ export async function recordsWith(...rows: Partial<RecordRow>[]): Promise<Record
   return records
 }
 
-export async function exportedBytes(store: RecordSource, format: ExportFormat): Promise<Buffer> {
+export async function exportedBytes(
+  store: RecordSource,
+  format: ExportFormat,
+  options: ExportOptions = {},
+): Promise<Buffer> {
   const chunks: Buffer[] = []
   const sink = new Writable({
     write(chunk: Buffer, _encoding, done) {
@@ -29,7 +33,7 @@ export async function exportedBytes(store: RecordSource, format: ExportFormat): 
       done()
     },
   })
-  await exportRecords(store, {}, format, sink)
+  await exportRecords(store, {}, format, sink, options)
   expect(sink.writableEnded).toBe(false)
   return Buffer.concat(chunks)
 }

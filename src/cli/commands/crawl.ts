@@ -2,10 +2,10 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { ShoalError } from '../../errors.js'
 import type { RunStart } from '../../run/run-summary.js'
 import type { CrawlOptions } from '../../spider/crawl-definition.js'
-import type { RecordSource } from '../../store/export/export.js'
 import type { ExportFormat } from '../../store/export/formats.js'
 import { parseUrl } from '../../url/parse-url.js'
 import { runWithProgress } from '../crawl-run.js'
+import { crawlSource } from '../export/crawl-source.js'
 import { formatFor } from '../export/export-file.js'
 import { guide } from '../help.js'
 import { acts, type CrawlFlags, crawlOptions, type Session, wholeNumber } from '../session.js'
@@ -49,8 +49,12 @@ export function crawlCommand(program: Command): void {
         const finished = await runWithProgress(session, flags, { kind: 'crawl', options })
         await reportRun(session, finished)
         if (flags.out !== undefined && format !== null && finished.start !== null) {
-          const rows = await writeRecords(session, finished.start, format, flags.out)
-          if (!session.json) session.output.print(`\n${plural(rows, 'record')} written to ${flags.out}`)
+          // A crawl without records must not replace the records of an earlier one.
+          if (finished.summary.records === 0) session.output.note(`no records: ${flags.out} was not written`)
+          else {
+            const rows = await writeRecords(session, finished.start, format, flags.out)
+            if (!session.json) session.output.print(`\n${plural(rows, 'record')} written to ${flags.out}`)
+          }
         }
         return finished.exitCode
       }),
@@ -76,7 +80,7 @@ function recordFormat(out: string): ExportFormat {
   })
 }
 
-/** Only what this crawl stored or confirmed: the store may hold older records of the same site, from other pages and with other fields. */
+/** Only the records of this crawl. */
 async function writeRecords(
   session: Session,
   { spider, crawl }: RunStart,
@@ -85,11 +89,7 @@ async function writeRecords(
 ): Promise<number> {
   const { exportToFile } = await import('../../store/export/export.js')
   return session.withBackends(async ({ store }) => {
-    const source: RecordSource = {
-      async *scan(query) {
-        for await (const record of store.records.scan(query)) if (record.crawl === crawl) yield record
-      },
-    }
+    const source = crawlSource(store.records, crawl)
     return (await exportToFile(source, { spider }, format, out)).rows
   })
 }

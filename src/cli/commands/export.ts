@@ -1,8 +1,10 @@
 import { type Command, Option } from 'commander'
 import { ShoalError } from '../../errors.js'
 import type { ExportFormat } from '../../store/export/formats.js'
+import { notedCrawl } from '../export/crawl-source.js'
 import { formatFor } from '../export/export-file.js'
 import { guide } from '../help.js'
+import { refuseUnknown } from '../known-names.js'
 import { type RecordFlags, recordFilters, recordQuery } from '../record-filters.js'
 import { acts, type Session } from '../session.js'
 import { withSignals } from '../signals.js'
@@ -15,6 +17,7 @@ interface ExportFlags extends RecordFlags {
   readonly incremental?: string
   readonly crawl?: string
   readonly merged?: string
+  readonly dataOnly?: boolean
 }
 
 export function exportCommand(program: Command): void {
@@ -33,7 +36,11 @@ export function exportCommand(program: Command): void {
     .option('--out <file>', 'output file (default: standard output); .gz compresses it')
     .option('--incremental <name>', 'only records that changed since the last export with this name')
     .option('--merged <spider>', 'merge records that describe the same thing, by the rules of this spider file')
-    .option('--crawl <crawl>', 'WARC only: pages of this crawl (id, a prefix of it, or a spider name)')
+    .option(
+      '--crawl <crawl>',
+      'only what this crawl wrote or confirmed (id, a prefix of it, or a spider name: its newest)',
+    )
+    .option('--data-only', "only the records' own fields, without spider, key, URL and times")
     .action(
       acts(async (session, flags: ExportFlags) => {
         const format = formatFor(flags.out, flags.format)
@@ -46,6 +53,7 @@ export function exportCommand(program: Command): void {
   guide(command, {
     examples: [
       ['export --out books.csv --kind book', 'a table; cells that a spreadsheet would run as formulas are escaped'],
+      ['export --out books.csv --kind book --crawl books --data-only', 'the newest crawl, and only the fields'],
       ['export --since 1d | jq .data.title', 'JSON Lines on a pipe'],
       ['export --out books.parquet --spider books', 'typed columns for DuckDB, Spark or pandas'],
       ['export --out new.jsonl.gz --incremental nightly', 'changes since the last export named nightly'],
@@ -56,20 +64,20 @@ export function exportCommand(program: Command): void {
   })
 }
 
+const RECORDS_ONLY = (['kind', 'site', 'incremental', 'merged'] as const).map((name) => [name, name] as const)
+
 /** A flag that has no effect is an error: ignoring it would mislead the user. */
 function checkFlags(flags: ExportFlags, format: ExportFormat | 'warc'): void {
   const refuse = (message: string, hint: string) => {
     throw new ShoalError('usage', message, { hint })
   }
   if (format === 'warc') {
-    for (const name of ['kind', 'site', 'incremental', 'merged'] as const)
-      if (flags[name] !== undefined) refuse(`--${name} applies to records, but WARC contains pages`, `Drop --${name}.`)
-  } else if (flags.crawl !== undefined) {
-    refuse('--crawl applies to pages; records belong to a spider', 'Use --spider, or --format warc.')
+    for (const [name, flag] of [...RECORDS_ONLY, ['dataOnly', 'data-only']] as const)
+      if (flags[name] !== undefined) refuse(`--${flag} applies to records, but WARC contains pages`, `Drop --${flag}.`)
   }
   if (flags.incremental !== undefined) {
     if (flags.out === undefined) refuse('--incremental needs an output file', 'Pass --out <file>.')
-    for (const name of ['since', 'site', 'merged'] as const)
+    for (const name of ['since', 'site', 'merged', 'crawl'] as const)
       if (flags[name] !== undefined) refuse(`--${name} cannot be combined with --incremental`, `Drop --${name}.`)
     if (!/^[\w.-]{1,64}$/.test(flags.incremental))
       refuse(
@@ -78,7 +86,7 @@ function checkFlags(flags: ExportFlags, format: ExportFormat | 'warc'): void {
       )
   }
   if (flags.merged !== undefined) {
-    for (const name of ['spider', 'site'] as const)
+    for (const name of ['spider', 'site', 'crawl'] as const)
       if (flags[name] !== undefined) refuse(`--${name} cannot be combined with --merged`, `Drop --${name}.`)
   }
   if (flags.out === undefined && stdout.isTTY && (format === 'parquet' || format === 'warc'))
@@ -89,9 +97,15 @@ function exportRecords(session: Session, flags: ExportFlags, format: ExportForma
   return session.withResults(async (results) => {
     const { output } = session
     const out = flags.out ?? null
-    const query = recordQuery(flags, session.clock.now())
+    const noted = flags.crawl === undefined ? null : await notedCrawl(results.store, flags.crawl)
+    // The rules of --merged are those of a file, whose spider may not have run yet.
+    if (flags.merged === undefined) await refuseUnknown(results.store, flags)
+    const query = { ...recordQuery(flags, session.clock.now()), ...(noted !== null && { spider: noted.spider }) }
     const { exportStoredRecords } = await import('../export/export-records.js')
-    const asked = { format, out, query, incremental: flags.incremental ?? null, merged: flags.merged ?? null }
+    const asked = {
+      ...{ format, out, query, incremental: flags.incremental ?? null, merged: flags.merged ?? null },
+      ...{ crawl: noted?.crawl ?? null, dataOnly: flags.dataOnly === true },
+    }
     const { rows, leftOut } = await exportStoredRecords(session, results, asked, signal)
     if (leftOut > 0) output.note(`${plural(leftOut, 'value')} without a column left out; JSON Lines keeps them all`)
     if (out !== null && session.json) output.json({ file: out, format, records: rows, leftOut })

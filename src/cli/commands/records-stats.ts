@@ -7,6 +7,7 @@ import type { FieldQuery, FieldStats } from '../../store/field-stats.js'
 import type { RecordStore } from '../../store/record-store.js'
 import { parseDuration } from '../../units.js'
 import { guide } from '../help.js'
+import { refuseUnknown } from '../known-names.js'
 import type { Output } from '../output.js'
 import { acts } from '../session.js'
 import { clean } from '../terminal/clean.js'
@@ -29,6 +30,7 @@ export function recordsStatsCommand(records: Command): void {
         const { kind, window } = flags
         const of = { ...(spider === undefined ? {} : { spider }), ...(kind === undefined ? {} : { kind }) }
         await session.withResults(async ({ store }) => {
+          await refuseUnknown(store, of)
           let newest = 0
           const drifts = await driftsIn(
             noticed(store.fields.scan(of), ({ hour }) => {

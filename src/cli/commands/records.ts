@@ -5,6 +5,7 @@ import { fingerprint } from '../../url/fingerprint.js'
 import type { Json } from '../../url/link.js'
 import { parseUrl } from '../../url/parse-url.js'
 import { guide } from '../help.js'
+import { refuseUnknown } from '../known-names.js'
 import { type RecordFlags, recordFilters, recordQuery } from '../record-filters.js'
 import { acts, type Session, wholeNumber } from '../session.js'
 import { clean } from '../terminal/clean.js'
@@ -40,6 +41,7 @@ function listCommand(records: Command): void {
       acts(async (session, flags: RecordFlags & { limit: number }) => {
         await session.withResults(async ({ store }) => {
           const { output, clock } = session
+          await refuseUnknown(store, flags)
           const found: StoredRecord[] = []
           for await (const record of store.records.scan({ ...recordQuery(flags, clock.now()), limit: flags.limit })) {
             if (session.json) output.json(record)
@@ -154,6 +156,7 @@ function rejectedCommand(records: Command): void {
       acts(async (session, flags: { spider?: string; kind?: string; limit: number }) => {
         await session.withResults(async ({ store }) => {
           const { output } = session
+          await refuseUnknown(store, flags)
           const rows: string[][] = []
           for await (const record of store.records.rejected(flags)) {
             if (session.json) output.json(record)

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { ShoalError } from '../../errors.js'
 import type { RecordSource } from '../../store/export/export.js'
 import type { ExportFormat, ExportResult } from '../../store/export/formats.js'
 import type { RecordQuery } from '../../store/record-store.js'
@@ -7,6 +9,7 @@ import { exportStream } from '../output.js'
 import type { Session } from '../session.js'
 import { stderr } from '../terminal/streams.js'
 import { shownProgress } from '../views/work-progress.js'
+import { crawlSource } from './crawl-source.js'
 import { mergedSource } from './merged-kinds.js'
 
 export interface RecordsExport {
@@ -18,20 +21,27 @@ export interface RecordsExport {
   readonly incremental: string | null
   /** Records merged by the rules of this spider file; null: each as it is stored. */
   readonly merged: string | null
+  /** Only what this crawl stored or confirmed; null: whichever crawl it was. */
+  readonly crawl: string | null
+  /** Only the records' own fields. */
+  readonly dataOnly: boolean
 }
 
 export async function exportStoredRecords(
   session: Session,
   { store }: Pick<StorePart, 'store'>,
-  { format, out, query, incremental, merged }: RecordsExport,
+  { format, out, query, incremental, merged, crawl, dataOnly }: RecordsExport,
   signal: AbortSignal,
 ): Promise<ExportResult> {
   const { exportRecords, exportToFile } = await import('../../store/export/export.js')
-  const source = merged === null ? store.records : await mergedSource(store.entities, merged, query.kind)
-  const total = incremental === null && merged === null ? await expected(store, query) : null
+  const stored = crawl === null ? store.records : crawlSource(store.records, crawl)
+  const source = merged === null ? stored : await mergedSource(store.entities, merged, query.kind)
+  // An incremental export may find that nothing has changed.
+  if (incremental === null && out !== null) await refuseEmpty(source, query, out)
+  const total = incremental === null && merged === null && crawl === null ? await expected(store, query) : null
   const progress = shownProgress(session, 'records', total)
   const options = {
-    signal,
+    ...{ signal, dataOnly },
     progress: (rows: number, pass: 'columns' | 'rows') =>
       progress.report(rows, pass === 'columns' ? 'reading columns' : 'writing'),
   }
@@ -46,6 +56,13 @@ export async function exportStoredRecords(
   } finally {
     progress.stop()
   }
+}
+
+/** A file without records would replace one that has some, and whatever reads it next would take it for the truth. */
+async function refuseEmpty(source: RecordSource, query: RecordQuery, out: string): Promise<void> {
+  for await (const _ of source.scan(query)) return
+  const left = existsSync(out) ? `${out} stays as it is` : `${out} was not created`
+  throw new ShoalError('not_found', `no records match: ${left}`, { hint: 'See what is stored: `shoal records list`.' })
 }
 
 /** The number of records to expect; null when only a scan could count them. */

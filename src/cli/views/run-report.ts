@@ -12,8 +12,10 @@ export async function reportRun(session: Session, { start, source, summary }: Fi
   const shoal = programName(process.env)
   const steps: [string, string][] = []
   if (summary.interrupted) steps.push([`${shoal} ${sameCommand(process.argv.slice(2))}`, 'resume'])
-  if (details !== null && summary.records > 0)
-    steps.push([`${shoal} export --out records.csv${sameDatabase}`, 'export all records as a table'])
+  const [largest] = [...(details?.kinds ?? [])]
+    .filter(({ records }) => records > 0)
+    .sort((a, b) => b.records - a.records)
+  if (largest !== undefined) steps.push([`${shoal} ${exportOf(largest.kind)}${sameDatabase}`, 'export them as a table'])
   if (details !== null && summary.dead > 0)
     steps.push([`${shoal} dead list --crawl ${summary.crawl}${sameDatabase}`, 'see what failed, and why'])
   if (details !== null && summary.rejected > 0)
@@ -30,6 +32,12 @@ export async function reportRun(session: Session, { start, source, summary }: Fi
       'see how often fields are filled',
     ])
   if (steps.length > 0) printNextSteps(output, 'Next:', steps)
+}
+
+/** One kind: in a table of several, every row would have the empty columns of the others. */
+export function exportOf(kind: string): string {
+  const file = kind.replace(/[^\w.-]+/g, '-').replace(/^[-.]+/, '')
+  return `export --kind ${shellWord(kind)} --out ${file === '' ? 'records' : file}.csv`
 }
 
 /** The command line again, to resume what it began. */

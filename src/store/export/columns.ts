@@ -93,7 +93,7 @@ export function columnValue(value: Json, type: ColumnType): string | number | bo
   return undefined
 }
 
-interface StoreColumn {
+export interface StoreColumn {
   readonly name: string
   /** The same for SQL, where capitals need quotes. */
   readonly sqlName: string
@@ -116,9 +116,9 @@ export const STORE_COLUMNS: readonly StoreColumn[] = [
 
 const TAKEN = new Set(STORE_COLUMNS.map(({ name }) => name))
 
-/** A field that is called like a column of the store. */
-export function columnName(field: string): string {
-  return TAKEN.has(field) ? `data.${field}` : field
+/** A field that is called like a column of the store has another name, if those columns are exported too. */
+export function columnName(field: string, store: readonly StoreColumn[]): string {
+  return store.length > 0 && TAKEN.has(field) ? `data.${field}` : field
 }
 
 export function isoTime(ms: number): string {

@@ -1,23 +1,27 @@
 import type { Json } from '../../url/link.js'
 import type { StoredRecord } from '../record-store.js'
-import { columnName, FieldColumns, fieldsOf, isoTime, STORE_COLUMNS } from './columns.js'
+import { columnName, FieldColumns, fieldsOf, isoTime, type StoreColumn } from './columns.js'
 import type { Source } from './formats.js'
 
-export async function* csvLines({ records, preview, tally }: Source): AsyncGenerator<string> {
+export async function* csvLines({ records, preview, store, tally }: Source): AsyncGenerator<string> {
   const fields = new FieldColumns()
   for await (const record of preview()) fields.learn(record.data)
   const columns = fields.columns().map(({ field }) => field)
   const places = new Map(columns.map((field, place) => [field, place]))
-  yield line([...columns.map(columnName), ...STORE_COLUMNS.map(({ name }) => name)].map(textCell))
+  yield line([...columns.map((field) => columnName(field, store)), ...store.map(({ name }) => name)].map(textCell))
   for await (const record of records()) {
-    const { cells, leftOut } = cellsOf(record, places)
+    const { cells, leftOut } = cellsOf(record, places, store)
     tally.rows += 1
     tally.leftOut += leftOut
     yield line(cells)
   }
 }
 
-function cellsOf(record: StoredRecord, places: ReadonlyMap<string, number>): { cells: string[]; leftOut: number } {
+function cellsOf(
+  record: StoredRecord,
+  places: ReadonlyMap<string, number>,
+  store: readonly StoreColumn[],
+): { cells: string[]; leftOut: number } {
   const cells = new Array<string>(places.size).fill('')
   let leftOut = 0
   for (const [field, value] of Object.entries(fieldsOf(record.data))) {
@@ -25,7 +29,7 @@ function cellsOf(record: StoredRecord, places: ReadonlyMap<string, number>): { c
     if (place === undefined) leftOut += 1
     else cells[place] = cell(value)
   }
-  for (const { value } of STORE_COLUMNS) {
+  for (const { value } of store) {
     const own = value(record)
     cells.push(textCell(typeof own === 'number' ? isoTime(own) : own))
   }

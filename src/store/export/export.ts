@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { outputError } from '../output-error.js'
 import type { RecordQuery, Records, StoredRecord } from '../record-store.js'
+import { STORE_COLUMNS } from './columns.js'
 import type { ExportFormat, ExportResult, Source } from './formats.js'
 import { wholeFile } from './whole-file.js'
 
@@ -10,6 +11,8 @@ import { wholeFile } from './whole-file.js'
 export type RecordSource = Pick<Records, 'scan'>
 
 export interface ExportOptions {
+  /** Only the records' own fields, without what the store knows of them. */
+  readonly dataOnly?: boolean
   readonly progress?: ExportProgress
   /** Ends it early: what was written so far is no export, and a file does not appear. */
   readonly signal?: AbortSignal
@@ -59,11 +62,12 @@ async function pump(
   query: RecordQuery,
   format: ExportFormat,
   way: readonly Writable[],
-  { progress = () => {}, signal }: ExportOptions,
+  { progress = () => {}, signal, dataOnly = false }: ExportOptions,
 ): Promise<ExportResult> {
   const tally = { rows: 0, leftOut: 0 }
   const records = () => from.scan(query)
-  const source = { records, preview: () => previewed(records(), progress, signal), tally }
+  const store = dataOnly ? [] : STORE_COLUMNS
+  const source = { records, preview: () => previewed(records(), progress, signal), store, tally }
   const pieces = await piecesOf(format, source)
   const bytes = Readable.from(
     reporting(pieces, () => progress(tally.rows, 'rows')),

@@ -1,4 +1,5 @@
 import type { StoredRecord } from '../record-store.js'
+import type { StoreColumn } from './columns.js'
 
 export type ExportFormat = 'jsonl' | 'csv' | 'parquet' | 'sql' | 'mysql'
 
@@ -13,5 +14,7 @@ export interface Source {
   records(): AsyncIterable<StoredRecord>
   /** The same, to learn the columns from: counted apart. */
   preview(): AsyncIterable<StoredRecord>
+  /** What is exported of a record in addition to its own data: STORE_COLUMNS, or nothing. */
+  readonly store: readonly StoreColumn[]
   readonly tally: { rows: number; leftOut: number }
 }

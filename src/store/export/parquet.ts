@@ -1,31 +1,32 @@
 import type { Json } from '../../url/link.js'
 import type { ColumnType } from '../kind-views.js'
 import type { StoredRecord } from '../record-store.js'
-import { columnName, columnValue, FieldColumns, fieldsOf, STORE_COLUMNS } from './columns.js'
+import { columnName, columnValue, FieldColumns, fieldsOf, type StoreColumn } from './columns.js'
 import type { Source } from './formats.js'
 import { type Cell, parquetTable } from './parquet-table.js'
 
 /** A column for each field, typed by all its values. */
-export async function* parquetBytes({ records, preview, tally }: Source): AsyncGenerator<Uint8Array> {
+export async function* parquetBytes({ records, preview, store, tally }: Source): AsyncGenerator<Uint8Array> {
   const fields = new FieldColumns()
   for await (const record of preview()) fields.learn(record.data)
-  const columns = fields.columns().map(({ field, type }) => ({ field, name: columnName(field), type }))
+  const columns = fields.columns().map(({ field, type }) => ({ field, name: columnName(field, store), type }))
   const places = new Map(columns.map(({ field, type }, place) => [field, { place, type }]))
 
   async function* rows(): AsyncGenerator<Cell[]> {
     for await (const record of records()) {
-      const { cells, leftOut } = cellsOf(record, places)
+      const { cells, leftOut } = cellsOf(record, places, store)
       tally.rows += 1
       tally.leftOut += leftOut
       yield cells
     }
   }
-  yield* parquetTable([...columns, ...STORE_COLUMNS], rows())
+  yield* parquetTable([...columns, ...store], rows())
 }
 
 function cellsOf(
   record: StoredRecord,
   places: ReadonlyMap<string, { readonly place: number; readonly type: ColumnType }>,
+  store: readonly StoreColumn[],
 ): { cells: Cell[]; leftOut: number } {
   const cells = new Array<Cell>(places.size).fill(null)
   let leftOut = 0
@@ -35,7 +36,7 @@ function cellsOf(
     if (column === undefined || cell === undefined) leftOut += 1
     else cells[column.place] = cell
   }
-  for (const { value } of STORE_COLUMNS) {
+  for (const { value } of store) {
     const own = value(record)
     cells.push(typeof own === 'number' ? BigInt(Math.floor(own)) : own)
   }

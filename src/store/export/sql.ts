@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { ColumnType } from '../kind-views.js'
 import type { StoredRecord } from '../record-store.js'
 import { columnNames, otherTableName, quotedName, quotedText, tableName } from '../sql-names.js'
-import { columnName, columnValue, FieldColumns, fieldsOf, STORE_COLUMNS } from './columns.js'
+import { columnName, columnValue, FieldColumns, fieldsOf, STORE_COLUMNS, type StoreColumn } from './columns.js'
 import type { Source } from './formats.js'
 import type { SqlDialect } from './sql-dialects.js'
 
@@ -21,7 +21,10 @@ interface Table {
  * One table for each kind of each spider, then its rows, in one transaction. Loading a file twice, or a later one over it, leaves one row for each
  * record.
  */
-export async function* sqlStatements({ records, preview, tally }: Source, dialect: SqlDialect): AsyncGenerator<string> {
+export async function* sqlStatements(
+  { records, preview, store, tally }: Source,
+  dialect: SqlDialect,
+): AsyncGenerator<string> {
   const kinds = new Map<string, { spider: string; kind: string; fields: FieldColumns }>()
   for await (const { spider, kind, data } of preview()) {
     const id = JSON.stringify([spider, kind])
@@ -29,7 +32,7 @@ export async function* sqlStatements({ records, preview, tally }: Source, dialec
     kinds.set(id, known)
     known.fields.learn(data)
   }
-  const tables = tablesOf(kinds, dialect)
+  const tables = tablesOf(kinds, store, dialect)
   yield dialect.start
   for (const { create } of tables.values()) yield create
   yield dialect.afterTables
@@ -40,7 +43,7 @@ export async function* sqlStatements({ records, preview, tally }: Source, dialec
       tally.leftOut += 1
       continue
     }
-    const { row, leftOut } = rowOf(record, table, dialect)
+    const { row, leftOut } = rowOf(record, table, store, dialect)
     tally.rows += 1
     tally.leftOut += leftOut
     if (!table.pending.takes(record)) yield table.pending.ended()
@@ -52,21 +55,38 @@ export async function* sqlStatements({ records, preview, tally }: Source, dialec
 
 function tablesOf(
   kinds: ReadonlyMap<string, { spider: string; kind: string; fields: FieldColumns }>,
+  store: readonly StoreColumn[],
   dialect: SqlDialect,
 ): Map<string, Table> {
   const taken = new Set<string>()
   const tables = new Map<string, Table>()
   for (const [id, { spider, kind, fields }] of kinds) {
+    // Without the columns of the store, a record without fields has no columns at all.
+    if (store.length === 0 && fields.columns().length === 0) continue
     const wanted = tableName(spider, kind)
     const name = taken.has(wanted) ? otherTableName(spider, kind) : wanted
     taken.add(name)
-    tables.set(id, tableOf(name, fields, dialect))
+    tables.set(id, store.length === 0 ? plainTable(name, fields, dialect) : tableOf(name, fields, dialect))
   }
   return tables
 }
 
+/** Only the fields: without an identity there is no key, and loading a file twice adds its rows twice. */
+function plainTable(name: string, fields: FieldColumns, dialect: SqlDialect): Table {
+  const own = fields.columns()
+  const names = columnNames(own.map(({ field }) => dialect.columnName(field))).map(quotedName)
+  const columns = names.map((column, place) => `  ${column} ${dialect.types[own[place]?.type ?? 'text']}`)
+  return {
+    create: `CREATE TABLE IF NOT EXISTS ${quotedName(name)} (\n${columns.join(',\n')}\n)${dialect.tableOptions};\n`,
+    places: new Map(own.map(({ field, type }, place) => [field, { place, type }])),
+    pending: new Insert(`INSERT INTO ${quotedName(name)} (${names.join(', ')}) VALUES\n`, ';\n'),
+  }
+}
+
 function tableOf(name: string, fields: FieldColumns, dialect: SqlDialect): Table {
-  const own = fields.columns().map(({ field, type }) => ({ name: dialect.columnName(columnName(field)), field, type }))
+  const own = fields
+    .columns()
+    .map(({ field, type }) => ({ name: dialect.columnName(columnName(field, STORE_COLUMNS)), field, type }))
   const store = STORE_COLUMNS.map(({ sqlName, type }) => ({ name: sqlName, type }))
   const { idColumn } = dialect
   const reserved = idColumn === null ? [] : ['_id']
@@ -90,8 +110,13 @@ function tableOf(name: string, fields: FieldColumns, dialect: SqlDialect): Table
   }
 }
 
-function rowOf(record: StoredRecord, { places }: Table, dialect: SqlDialect): { row: string; leftOut: number } {
-  const cells: string[] = STORE_COLUMNS.map(({ value, type }) => literal(value(record), type, dialect))
+function rowOf(
+  record: StoredRecord,
+  { places }: Table,
+  store: readonly StoreColumn[],
+  dialect: SqlDialect,
+): { row: string; leftOut: number } {
+  const cells: string[] = store.map(({ value, type }) => literal(value(record), type, dialect))
   const row = [...cells, ...new Array<string>(places.size).fill('NULL')]
   let leftOut = 0
   for (const [field, value] of Object.entries(fieldsOf(record.data))) {
@@ -100,7 +125,7 @@ function rowOf(record: StoredRecord, { places }: Table, dialect: SqlDialect): { 
     if (column === undefined || held === undefined) leftOut += 1
     else row[column.place] = literal(held, column.type, dialect)
   }
-  if (dialect.idColumn !== null) row.unshift(quotedText(hashOf(record)))
+  if (dialect.idColumn !== null && store.length > 0) row.unshift(quotedText(hashOf(record)))
   return { row: `(${row.join(', ')})`, leftOut }
 }
 
