@@ -5,16 +5,19 @@ import { parseDuration, parseRate, parseSize, shown } from './units.js'
 
 /** Checks options that a user wrote: building blocks for the schemas of spiders and of the configuration, with errors on one line. */
 
+/** Names that other tools use for an option, with ours. */
+export type Synonyms = Readonly<Record<string, string>>
+
 /** An object that rejects unknown keys and suggests the one that was probably meant. */
-export function options<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+export function options<Shape extends z.core.$ZodLooseShape>(shape: Shape, synonyms: Synonyms = {}) {
   return z.strictObject(shape, {
     error: (issue) =>
-      issue.code === 'unrecognized_keys' ? unknownOption(issue.keys[0] ?? '', Object.keys(shape)) : undefined,
+      issue.code === 'unrecognized_keys' ? unknownOption(issue.keys[0] ?? '', Object.keys(shape), synonyms) : undefined,
   })
 }
 
-export function unknownOption(key: string, known: readonly string[]): string {
-  const guess = nearest(key, known)
+export function unknownOption(key: string, known: readonly string[], synonyms: Synonyms = {}): string {
+  const guess = (Object.hasOwn(synonyms, key) ? synonyms[key] : null) ?? nearest(key, known)
   return `unknown option '${key}'${guess === null ? '' : `, did you mean '${guess}'?`}`
 }
 
@@ -84,7 +87,12 @@ interface PlainIssue {
 }
 
 function firstIssue(issues: readonly z.core.$ZodIssue[]): PlainIssue {
-  const issue = issues[0]
+  // Of an option that is missing under its own name and there under another, the second is the mistake.
+  const [first] = issues
+  const renamed = issues.find(
+    ({ code, path }) => code === 'unrecognized_keys' && path.length + 1 === first?.path.length,
+  )
+  const issue = first !== undefined && isMissing(first) && renamed !== undefined ? renamed : first
   if (issue === undefined) return { path: [], message: 'wrong value' }
   if (issue.code === 'invalid_union') {
     // The branch that got furthest is probably the one that was meant, unless it only failed on something missing.
@@ -92,12 +100,16 @@ function firstIssue(issues: readonly z.core.$ZodIssue[]): PlainIssue {
     const meant = branches.sort((a, b) => b.path.length - a.path.length)[0]
     if (meant !== undefined && meant.path.length > 0) return { ...meant, path: [...issue.path, ...meant.path] }
   }
-  if (issue.code === 'invalid_type' && issue.message.endsWith('received undefined')) {
+  if (isMissing(issue)) {
     return { path: issue.path, message: `is missing (expected ${issue.expected})`, params: { missing: true } }
   }
   const params = issue.code === 'custom' ? issue.params : undefined
   // "Invalid input: expected number, received string" says no more than its second half.
   return { path: issue.path, message: issue.message.replace(/^(Invalid [a-z]+|Too (small|big)): /, ''), params }
+}
+
+function isMissing(issue: z.core.$ZodIssue): issue is z.core.$ZodIssueInvalidType {
+  return issue.code === 'invalid_type' && issue.message.endsWith('received undefined')
 }
 
 export function pathText(path: readonly PropertyKey[]): string {

@@ -99,7 +99,7 @@ const scope = options({
 })
 
 const field = z.custom<FieldDefinition>(
-  (value) => typeof value === 'string' || (typeof value === 'object' && value !== null),
+  (value) => typeof value === 'string' || (typeof value === 'object' && value !== null && !Array.isArray(value)),
   'expected a selector or a field like { select, as }',
 )
 
@@ -143,49 +143,66 @@ const render = options({
   needed: aFunction<(page: Page) => boolean>().optional(),
 })
 
-const route = options({
-  match: patterns,
-  priority: priority.default(0),
-  retries: retries.optional(),
-  pace: pace.optional(),
-  data: standardSchema.optional(),
-  follow: z
-    .array(
-      options({
-        links: z.string().min(1),
-        route: z.string().optional(),
-        allow: patterns,
-        deny: patterns,
-        priority: priority.optional(),
-        nofollow: z.boolean().default(false),
-      }),
-    )
-    .default([]),
-  pages: z.preprocess(
-    (value) => (value === true ? {} : value),
-    options({ max: atLeastOne.max(100_000).default(1_000), route: z.string().optional() }).optional(),
-  ),
-  record: options({
-    kind: z.string(),
-    each: z.string().min(1).optional(),
-    key: z.string().optional(),
-    fields: z.record(z.string(), field).optional(),
-    contents: z.enum(['text']).optional(),
-  })
-    .refine(({ fields, contents }) => contents !== undefined || fields !== undefined, 'needs fields, or contents')
-    .refine(
-      ({ each, contents }) => each === undefined || contents === undefined,
-      'contents are those of a whole page: remove each',
-    )
-    .optional(),
-  render: z.preprocess(
-    (value) => (value === true ? {} : value === false ? undefined : value === 'fallback' ? { when: value } : value),
-    render.optional(),
-  ),
-  handler: aFunction<UserHandler>().optional(),
-  handlerTimeout: duration({ min: 1 }).optional(),
-  proxy: routeProxy.optional(),
-})
+/** What a rule is called elsewhere: Scrapy's LinkExtractor and callback, Crawlee's label. */
+const FOLLOW_SYNONYMS = { select: 'links', selector: 'links', css: 'links', callback: 'route', label: 'route' } as const
+const ROUTE_SYNONYMS = {
+  url: 'match',
+  urls: 'match',
+  path: 'match',
+  callback: 'handler',
+  fields: 'record',
+  links: 'follow',
+} as const
+
+const route = options(
+  {
+    match: patterns,
+    priority: priority.default(0),
+    retries: retries.optional(),
+    pace: pace.optional(),
+    data: standardSchema.optional(),
+    follow: z
+      .array(
+        options(
+          {
+            links: z.string().min(1),
+            route: z.string().optional(),
+            allow: patterns,
+            deny: patterns,
+            priority: priority.optional(),
+            nofollow: z.boolean().default(false),
+          },
+          FOLLOW_SYNONYMS,
+        ),
+      )
+      .default([]),
+    pages: z.preprocess(
+      (value) => (value === true ? {} : value),
+      options({ max: atLeastOne.max(100_000).default(1_000), route: z.string().optional() }).optional(),
+    ),
+    record: options({
+      kind: z.string(),
+      each: z.string().min(1).optional(),
+      key: z.string().optional(),
+      fields: z.record(z.string(), field).optional(),
+      contents: z.enum(['text']).optional(),
+    })
+      .refine(({ fields, contents }) => contents !== undefined || fields !== undefined, 'needs fields, or contents')
+      .refine(
+        ({ each, contents }) => each === undefined || contents === undefined,
+        'contents are those of a whole page: remove each',
+      )
+      .optional(),
+    render: z.preprocess(
+      (value) => (value === true ? {} : value === false ? undefined : value === 'fallback' ? { when: value } : value),
+      render.optional(),
+    ),
+    handler: aFunction<UserHandler>().optional(),
+    handlerTimeout: duration({ min: 1 }).optional(),
+    proxy: routeProxy.optional(),
+  },
+  ROUTE_SYNONYMS,
+)
 
 const schedule = options({
   cron: z.string(),

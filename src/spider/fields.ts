@@ -9,6 +9,8 @@
  */
 import { ShoalError } from '../errors.js'
 import { hasTags, mediaTypeOf } from '../fetch/media-type.js'
+import { nearest } from '../nearest.js'
+import { type Synonyms, unknownOption } from '../options.js'
 import { encodeQuery } from '../url/encode-query.js'
 import type { Json } from '../url/link.js'
 import { CONVERSIONS, type Conversion, collapse, convert, type Reading } from './convert/convert.js'
@@ -156,6 +158,23 @@ function factRule(source: string, first: boolean): Rule {
 }
 
 const OPTIONS: ReadonlySet<string> = new Set(['select', 'path', 'as', 'order', 'decimal', 'all', 'default', 'pattern'])
+/** What Scrapy, Crawlee and others call them. */
+const OPTION_SYNONYMS: Synonyms = {
+  ...{ css: 'select', xpath: 'select', query: 'select', json: 'path', jsonPath: 'path', jmespath: 'path', type: 'as' },
+  ...{ regex: 'pattern', re: 'pattern', many: 'all', multiple: 'all', list: 'all', fallback: 'default' },
+}
+const CONVERSION_SYNONYMS: Readonly<Partial<Record<string, Conversion>>> = {
+  ...{
+    string: 'text',
+    str: 'text',
+    float: 'number',
+    decimal: 'number',
+    price: 'number',
+    int: 'integer',
+    bool: 'boolean',
+  },
+  ...{ link: 'url', href: 'url', datetime: 'date', time: 'date' },
+}
 /** The attributes that people read. Programs read all others, and write 1.234 with a decimal point in every language. */
 const TEXT_ATTRIBUTES: ReadonlySet<string> = new Set(['alt', 'title', 'aria-label', 'placeholder'])
 
@@ -164,12 +183,20 @@ export function fieldOptions(definition: FieldDefinition): FieldOptions {
   return definition.startsWith('$') ? { path: definition } : { select: definition }
 }
 
+/** Also of a value that no compiler has checked. */
+function unknownConversion(as: string): string {
+  const name = String(as)
+  const guess = CONVERSION_SYNONYMS[name.toLowerCase()] ?? nearest(name, CONVERSIONS)
+  const meant = guess === null ? '' : `, did you mean '${guess}'?`
+  return `as: '${name}' is not one of ${CONVERSIONS.join(', ')}${meant}`
+}
+
 export function compileField(name: string, definition: FieldDefinition, compiled: Rule[]): Field {
   const options = fieldOptions(definition)
   const wrong = (reason: string): ShoalError => new ShoalError('spider_invalid', `field ${name}: ${reason}`)
-  for (const key of Object.keys(options)) if (!OPTIONS.has(key)) throw wrong(`unknown option '${key}'`)
-  if (options.as !== undefined && !CONVERSIONS.includes(options.as))
-    throw wrong(`as: '${options.as}' is not one of ${CONVERSIONS.join(', ')}`)
+  for (const key of Object.keys(options))
+    if (!OPTIONS.has(key)) throw wrong(unknownOption(key, [...OPTIONS], OPTION_SYNONYMS))
+  if (options.as !== undefined && !CONVERSIONS.includes(options.as)) throw wrong(unknownConversion(options.as))
   if (options.order !== undefined && (options.as !== 'date' || !DATE_ORDERS.includes(options.order)))
     throw wrong(`'order' is one of ${DATE_ORDERS.join(', ')}, and belongs to as: 'date'`)
   const numeric = options.as === 'number' || options.as === 'integer'

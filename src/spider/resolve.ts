@@ -318,7 +318,8 @@ function checkSelector(path: string, selector: string): void {
   try {
     parseSelector(selector)
   } catch (error) {
-    throw new ShoalError('bad_selector', `${path}: ${asShoalError(error).message}`)
+    const { message, hint } = asShoalError(error)
+    throw new ShoalError('bad_selector', `${path}: ${message}`, { hint })
   }
 }
 

@@ -15,7 +15,12 @@ import type { FromTryThread, TryThreadData } from './try-thread-messages.js'
 async function main({ source, order, beat }: TryThreadData): Promise<void> {
   refuseToEnd()
   const beats = new Int32Array(beat)
-  const beating = setInterval(() => Atomics.add(beats, 0, 1), BEAT_MS)
+  let stopBeat = () => {}
+  const keepBeating = () => {
+    Atomics.add(beats, 0, 1)
+    stopBeat = systemClock.after(BEAT_MS, keepBeating)
+  }
+  keepBeating()
   const notes = new TryNotes(systemClock, (line) => send({ kind: 'line', line }))
   const output = logOutput({ clock: systemClock, log: notes.log })
   const strays = new StrayErrors({ clock: systemClock, log: notes.log })
@@ -40,7 +45,7 @@ async function main({ source, order, beat }: TryThreadData): Promise<void> {
   } finally {
     output.end()
     send({ kind: 'files', files: ownFiles() })
-    clearInterval(beating)
+    stopBeat()
     parentPort?.close()
   }
 }

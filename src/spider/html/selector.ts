@@ -1,6 +1,7 @@
 import * as cssWhat from 'css-what'
 import { AttributeAction, SelectorType } from 'css-what'
 import { ShoalError } from '../../errors.js'
+import { type ForeignSelector, foreignSelector } from './foreign-selector.js'
 
 /**
  * Selectors as a spider writes them: CSS, with one extension at the end. `'img@src'` picks the attribute `src` of the
@@ -37,6 +38,8 @@ export interface AttributeTest {
 }
 
 export function parseSelector(source: string): Selector {
+  const foreign = foreignSelector(source)
+  if (foreign !== null) throw foreignError(source, foreign)
   const picked = /^([\s\S]*\S)\s*@\s*([\w:.-]+)\s*$/.exec(source)
   const css = picked?.[1] ?? source
   const attribute = picked?.[2]?.toLowerCase() ?? null
@@ -58,6 +61,17 @@ export function parseSelector(source: string): Selector {
     chains.push(chain)
   }
   return { css, attribute, chains }
+}
+
+function foreignError(source: string, { reason, here }: ForeignSelector): ShoalError {
+  const shown = JSON.stringify(source)
+  return here === null
+    ? new ShoalError('bad_selector', `selector ${shown}: ${reason}`, {
+        hint: 'Write it as a CSS selector, with @name for an attribute.',
+      })
+    : new ShoalError('bad_selector', `selector ${shown}: ${reason}, did you mean '${here}'?`, {
+        hint: `Write '${here}'.`,
+      })
 }
 
 export function badSelector(source: string, cause: unknown): ShoalError {
