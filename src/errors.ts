@@ -501,14 +501,14 @@ export const ERRORS = {
     exitCode: 'spider',
     meaning:
       "The login of the spider's session failed; the session has ended, and the page is retried with another one.",
-    hint: 'Run `shoal try <spider> <url>` to see the error; after fixing it, replay the dead letters with `shoal dead replay`.',
+    hint: 'Run `shoal try <spider> <url>` to see the error; after fixing it, replay its dead letters: `shoal dead replay --all`.',
   },
   handler_error: {
     next: 'retry',
     failedAt: 'handler',
     exitCode: 'spider',
     meaning: "The route's handler threw an error.",
-    hint: 'Run `shoal try <spider> <url>` to see the error; after fixing it, replay the dead letters with `shoal dead replay`.',
+    hint: 'Run `shoal try <spider> <url>` to see the error; after fixing it, replay its dead letters: `shoal dead replay --all`.',
   },
   handler_timeout: {
     next: 'retry',

@@ -11,8 +11,8 @@ export interface DeadLetters {
 
 /** So many of the most frequent codes are explained. */
 const CODES_EXPLAINED = 5
-/** A handler fails in more than one place. Two are enough to begin with. */
-const EXAMPLES = 2
+/** A handler fails in more than one place. Three are enough to begin with. */
+const EXAMPLES = 3
 /** So many dead letters of a code are read for that. */
 const READ = 50
 

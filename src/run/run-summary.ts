@@ -9,6 +9,7 @@ import type { KindCount } from '../store/record-store.js'
 import type { VisitCounts } from '../store/visits.js'
 import { type DescribedLinks, describeFiltered } from '../url/filter-reasons.js'
 import type { Backends } from '../wire/backends.js'
+import { type DeadLetters, deadLetters } from './dead-letters.js'
 import { gatherFacts } from './run-facts.js'
 import { type RunFacts, whyNothing } from './why-nothing.js'
 import type { ResponseSources, WorkerPages } from './workers/local-workers.js'
@@ -59,6 +60,8 @@ export interface RunSummary {
   readonly failed: number
   readonly dead: number
   readonly retried: number
+  /** The dead letters by error code, most frequent first. */
+  readonly deadLetters: readonly DeadLetters[]
   readonly skipped: number
   /** Links that the queue had no room or no budget for. */
   readonly refused: number
@@ -131,6 +134,7 @@ export async function runSummary(
     ),
     ...{ failed, dead, retried, skipped, refused: stats.refused, filtered: describeFiltered(stats.filtered) },
     counts: stats.counts,
+    deadLetters: dead === 0 ? [] : await deadLetters(backends.frontier, crawl),
     seconds: Math.round(run.seconds * 1000) / 1000,
     interrupted: run.interrupted && state !== 'finished',
     drained: run.drained && state !== 'finished',

@@ -11,30 +11,43 @@ import type { Link } from '../../src/url/link.js'
 import { sqliteStoreOn } from '../support/sqlite-store.js'
 
 export const CRAWL = 'shop-1'
+
+type SeededCrawl = Pick<CrawlSpec, 'id' | 'spider'>
+const SHOP: SeededCrawl = { id: CRAWL, spider: 'shop' }
+
 export const url = (state: string) => `https://shop.example/${state}`
 
-export async function seedDatabase(file: string): Promise<void> {
+export async function seedDatabase(file: string, as: SeededCrawl = SHOP): Promise<void> {
   const db = new SqliteDb(file)
   SqliteFrontierEngine.migrate(db)
   migrateStore(db)
   const frontier = new SqliteFrontier(callDirectly(db, new SqliteFrontierEngine(db, systemClock)), async () => {})
   const store = sqliteStoreOn(db, async () => {})
-  await seedBackends(frontier, store)
+  await seedBackends(frontier, store, as)
   db.close()
 }
 
 /** One running crawl of the spider `shop` that has links in every state, and one record. */
-export async function seedBackends(frontier: Frontier, store: RecordStore): Promise<void> {
-  await frontier.open(SPEC)
+export async function seedBackends(
+  frontier: Frontier,
+  store: RecordStore,
+  { id: crawl, spider }: SeededCrawl = SHOP,
+): Promise<void> {
+  await frontier.open({ ...SPEC, id: crawl, spider })
   const active = ['done', 'dead', 'delayed', 'skipped', 'leased']
-  await frontier.add(CRAWL, [...active.map((name) => link(name, 10)), link('queued', 5), link('queued-later', 0)])
-  await frontier.seeded(CRAWL)
-  const { leases } = await frontier.lease({ worker: 'w1', seq: 1, want: active.length, spiders: ['shop'] })
+  await frontier.add(crawl, [...active.map((name) => link(name, 10)), link('queued', 5), link('queued-later', 0)])
+  await frontier.seeded(crawl)
+  const { leases } = await frontier.lease({
+    worker: `w1${crawl === CRAWL ? '' : `-${crawl}`}`,
+    seq: 1,
+    want: active.length,
+    spiders: [spider],
+  })
   const now = systemClock.now()
   const fetched = (lease: Lease, status: number, error: string | null) => ({
     ...{
-      spider: 'shop',
-      crawl: CRAWL,
+      spider,
+      crawl,
       gen: lease.gen,
       epoch: lease.epoch,
       fp: lease.link.fp,
@@ -53,7 +66,7 @@ export async function seedBackends(frontier: Frontier, store: RecordStore): Prom
     const outcome = OUTCOMES[lease.link.url]
     if (lease.link.url === url('done')) {
       const row = {
-        spider: 'shop',
+        spider,
         site: 'shop.example',
         kind: 'product',
         key: 'p1',
@@ -64,7 +77,7 @@ export async function seedBackends(frontier: Frontier, store: RecordStore): Prom
         records: [
           {
             ...row,
-            crawl: CRAWL,
+            crawl,
             gen: lease.gen,
             epoch: lease.epoch,
             scrapedAt: now,
@@ -74,7 +87,7 @@ export async function seedBackends(frontier: Frontier, store: RecordStore): Prom
           },
         ],
         rejected: [
-          { ...row, key: 'p2', crawl: CRAWL, issues: [{ field: 'price', message: 'expected number' }], scrapedAt: now },
+          { ...row, key: 'p2', crawl, issues: [{ field: 'price', message: 'expected number' }], scrapedAt: now },
         ],
         fetches: [fetched(lease, 200, null)],
       })

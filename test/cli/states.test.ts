@@ -121,6 +121,58 @@ describe('dead letters', () => {
   })
 })
 
+describe('dead letters of one crawl of several', () => {
+  /** An older crawl that has not ended, and a newer one that has: which one a command means must be said or asked. */
+  async function twoCrawls() {
+    const { dir, call, json } = database()
+    const file = join(dir, 'shoal.db')
+    await seedDatabase(file, { id: 'books-2', spider: 'books' })
+    return { call, json }
+  }
+
+  it('are listed with their message', async () => {
+    const { call } = await twoCrawls()
+    const { out } = await call('dead', 'list', '--crawl', 'shop')
+    expect(out).toMatch(/server_error +https:\/\/shop\.example\/dead +1 +.* ago +status 500\n/)
+    const shown = await call('dead', 'show', url('dead'), '--crawl', 'shop')
+    expect(shown.out).toContain('server_error: status 500')
+    expect((await call('explain', url('dead'))).out).toContain('server_error: status 500')
+  })
+
+  it.each([[['--crawl', 'shop']], [['--crawl', 'shop-1']], [['shop']], [['shop-1']]])(
+    'are replayed with --all %j, and those of no other crawl',
+    async (which) => {
+      const { json } = await twoCrawls()
+      expect((await json('dead', 'replay', '--all', '--yes', ...which)).rows).toEqual([{ crawl: CRAWL, replayed: 1 }])
+      expect((await json('dead', 'list', '--crawl', 'books')).rows).toHaveLength(1)
+    },
+  )
+
+  it('are those of the newest unfinished crawl without a word, and another that has some is named', async () => {
+    const { call, json } = await twoCrawls()
+    expect((await json('dead', 'replay', '--all', '--yes')).rows).toEqual([{ crawl: 'books-2', replayed: 1 }])
+    for (const verb of ['list', 'replay --all', 'purge --all']) {
+      const { code, err } = await call('dead', ...verb.split(' '), ...(verb === 'list' ? [] : ['--yes']))
+      expect(code).toBe(0)
+      expect(err).toContain(
+        `crawl books-2 of books has no dead letters; crawl ${CRAWL} has 1: shoal dead ${verb} --crawl ${CRAWL}`,
+      )
+    }
+    expect((await call('dead', 'list', '--crawl', 'books')).err).toBe('crawl books-2 of books has no dead letters\n')
+    expect((await call('dead', 'list', '--crawl', 'shop', '--code', 'timeout')).err).toContain(
+      `crawl ${CRAWL} has dead letters, but none that match; see them: shoal dead list --crawl ${CRAWL}`,
+    )
+  })
+
+  it('are refused with what to do for a wrong crawl, a URL or nothing', async () => {
+    const { call } = await twoCrawls()
+    const wrong = await call('dead', 'replay', '--all', 'nobody', '--yes')
+    expect([wrong.code, wrong.err]).toEqual([5, expect.stringContaining("there is no crawl 'nobody'")])
+    for (const args of [['--all', url('dead')], ['--all', '--code', 'timeout'], []])
+      expect((await call('dead', 'replay', ...args)).code).toBe(2)
+  })
+})
+
 describe('the life of a crawl', () => {
   it('goes from pause to resume to cancel to delete', async () => {
     const { call, json } = database()

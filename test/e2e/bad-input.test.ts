@@ -375,6 +375,31 @@ describe('a handler', () => {
     if (hasPlace) expect(text).toMatch(new RegExp(`^${id}\\.ts:\\d+:\\d+: `))
   })
 
+  it.concurrent('that ends its process is named in the summary of a queue in memory, with the other errors', async () => {
+    const starts = ['/a', '/slip', '/throws'].map((path) => `'${site.origin}${path}'`)
+    const name = spider(
+      'in-memory',
+      onSite('/slip').replace(/start: \[.*?\]/, `start: [${starts}]`),
+      `handler(page) { if (page.url.endsWith('/slip')) process.exit(7)
+         if (page.url.endsWith('/throws')) throw new Error('plain') }`,
+    )
+    const run = await inDir('run', name, '--json', '--queue', 'memory:')
+    expect(run.code).toBe(0)
+    expect(lastJson(run.stdout)).toMatchObject({ state: 'finished', pages: 1, dead: 2 })
+    const [{ code, count, examples } = { code: '', count: 0, examples: [] }] = lastJson(run.stdout).deadLetters as {
+      code: string
+      count: number
+      examples: { message: string }[]
+    }[]
+    expect([code, count]).toEqual([HANDLER, 2])
+    expect(examples.map(({ message }) => message).sort()).toEqual([
+      expect.stringMatching(/^in-memory\.ts:2:\d+: the spider called process\.exit\(\)/),
+      expect.stringMatching(/^in-memory\.ts:3:\d+: Error: plain$/),
+    ])
+    const { stdout } = await inDir('run', name, '--queue', 'memory:')
+    expect(stdout).toMatch(/2 {2}dead letters: handler_error × 2\n[\s\S]*in-memory\.ts:3:\d+: Error: plain\n/)
+  })
+
   /** Each on a page of its own, all in one crawl. The first error that no catch can reach costs a thread; from then on each finds its page. */
   it.concurrent('that throws where no catch can reach it is an error of its page, whatever it throws', async () => {
     const module = (name: string) => `process.getBuiltinModule('node:${name}')`

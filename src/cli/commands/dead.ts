@@ -12,8 +12,9 @@ import { spiderOfCrawl } from '../export/source-memory.js'
 import { guide } from '../help.js'
 import { acts, type Session, wholeNumber } from '../session.js'
 import { clean } from '../terminal/clean.js'
-import { ago, count, plural } from '../terminal/format.js'
+import { count, plural } from '../terminal/format.js'
 import { figure, shrinking } from '../terminal/table.js'
+import { deadTable } from '../views/dead-view.js'
 import { fetchTable, historyTable } from '../views/link-view.js'
 
 interface Filters {
@@ -40,7 +41,10 @@ function filters(command: Command): Command {
   return command
     .addOption(new Option('--code <code>', 'only dead letters with this error code').argParser(errorCode))
     .option('--host <host>', 'only dead letters of this host (host or host:port)')
-    .option('--crawl <crawl>', 'crawl id, a prefix of it, or a spider name (default: the newest unfinished crawl)')
+    .option(
+      '--crawl <crawl>',
+      'crawl id, a prefix of it, or a spider name (default: the newest unfinished crawl, or else the newest)',
+    )
 }
 
 function errorCode(text: string): ErrorCode {
@@ -60,7 +64,7 @@ function listCommand(dead: Command): void {
           const crawl = chooseCrawl(await crawlsNewestFirst(frontier), flags.crawl)
           const links = await frontier.links({ crawl: crawl.id, state: 'dead', limit: flags.limit, ...asFilter(flags) })
           if (session.json) return output.jsonLines(links)
-          if (links.length === 0) return output.note(`no dead letters in crawl ${crawl.id}`)
+          if (links.length === 0) return output.note(await noneText(frontier, crawl, flags, 'list'))
           const groups = (await frontier.deadByError(crawl.id)).filter(
             (group) => flags.code === undefined || group.code === flags.code,
           )
@@ -71,16 +75,7 @@ function listCommand(dead: Command): void {
             )
             output.print()
           }
-          const now = queueClock.now()
-          output.table(
-            ['error', shrinking('url'), figure('attempts'), 'when'],
-            links.map((link) => [
-              link.failures.at(-1)?.code ?? '',
-              clean(link.url),
-              String(link.attempts),
-              ago(link.endedAt ?? now, now),
-            ]),
-          )
+          for (const line of deadTable(links, queueClock.now(), output)) output.print(line)
           if (links.length === flags.limit) output.note(`the first ${count(flags.limit)}; more with --limit`)
         })
       }),
@@ -92,6 +87,20 @@ function listCommand(dead: Command): void {
     ],
     exitCodes: ['notFound'],
   })
+}
+
+/** Why nothing is listed or changed. Without --crawl the user may mean another crawl than the one that was taken. */
+async function noneText(frontier: Frontier, crawl: CrawlInfo, flags: Filters, verb: string): Promise<string> {
+  const filtered = flags.code !== undefined || flags.host !== undefined
+  if (filtered && (await frontier.stats(crawl.id)).dead > 0)
+    return `crawl ${crawl.id} has dead letters, but none that match; see them: shoal dead list --crawl ${crawl.id}`
+  const none = `crawl ${crawl.id} of ${clean(crawl.spider)} has no dead letters`
+  if (flags.crawl !== undefined) return none
+  for (const other of await crawlsNewestFirst(frontier)) {
+    const { dead } = await frontier.stats(other.id)
+    if (dead > 0) return `${none}; crawl ${other.id} has ${count(dead)}: shoal dead ${verb} --crawl ${other.id}`
+  }
+  return none
 }
 
 function showCommand(dead: Command): void {
@@ -112,7 +121,10 @@ function showCommand(dead: Command): void {
           output.print(
             `  ${plural(link.attempts, 'attempt')}, route ${clean(link.route)}, crawl ${crawl.id} of ${clean(crawl.spider)}`,
           )
-          if (last !== undefined) output.print(`  ${explainedDead(last.code)}`)
+          if (last !== undefined) {
+            output.print(`  ${output.style.bold(last.code)}: ${clean(last.message)}`)
+            output.print(`  ${explainedDead(last.code)}`)
+          }
           if (fetches.length > 0) fetchTable(output, fetches)
           if (fetches.some(({ headers }) => headers?.[SCREENSHOT_HEADER] !== undefined))
             output.print(`  a screenshot was kept: shoal pages screenshot '${clean(link.url)}' > page.jpg`)
@@ -129,11 +141,12 @@ function showCommand(dead: Command): void {
 function changeCommand(dead: Command, verb: 'replay' | 'purge', does: string): void {
   const command = filters(dead.command(verb))
     .description(does)
-    .argument('[url]', 'only this URL')
+    .argument('[url]', 'only this URL; with --all, the crawl')
     .option('--all', 'every dead letter of the crawl', false)
     .option('--yes', 'skip the confirmation', false)
     .action(
-      acts(async (session, url: string | undefined, flags: ChangeFlags) => {
+      acts(async (session, argument: string | undefined, given: ChangeFlags) => {
+        const { url, flags } = meant(argument, given)
         const chosen = [url, flags.code, flags.host].some((filter) => filter !== undefined)
         if (chosen === flags.all) {
           throw new ShoalError(
@@ -166,11 +179,11 @@ function changeCommand(dead: Command, verb: 'replay' | 'purge', does: string): v
           )
           if (session.json)
             return session.output.json({ crawl: crawl.id, [verb === 'purge' ? 'purged' : 'replayed']: changed })
+          if (changed === 0) return session.output.note(await noneText(frontier, crawl, flags, `${verb} --all`))
           session.output.print(
             `${plural(changed, 'dead letter')} of crawl ${crawl.id} ${verb === 'purge' ? 'deleted' : 'back in the queue'}`,
           )
-          if (verb === 'replay' && changed > 0)
-            session.output.note('run the spider again to fetch them, unless workers are running')
+          if (verb === 'replay') session.output.note('run the spider again to fetch them, unless workers are running')
         })
       }),
     )
@@ -178,10 +191,19 @@ function changeCommand(dead: Command, verb: 'replay' | 'purge', does: string): v
     examples: [
       [`dead ${verb} https://books.example/catalogue/broken`, 'one page'],
       [`dead ${verb} --code timeout --host books.example`, 'dead letters with one error on one host'],
-      [`dead ${verb} --all --yes`, 'all of them, without confirmation'],
+      [`dead ${verb} --all books-20260102-030405-abc --yes`, 'all of one crawl, without confirmation'],
     ],
     exitCodes: ['notFound'],
   })
+}
+
+/** `dead replay --all <crawl>`: "every dead letter of the crawl" invites to name it there. A URL is never the name of a crawl. */
+function meant(
+  argument: string | undefined,
+  flags: ChangeFlags,
+): { readonly url: string | undefined; readonly flags: ChangeFlags } {
+  const isCrawl = flags.all && flags.crawl === undefined && argument !== undefined && !argument.includes('/')
+  return isCrawl ? { url: undefined, flags: { ...flags, crawl: argument } } : { url: argument, flags }
 }
 
 function asFilter({ code, host }: Filters): DeadFilter {

@@ -9,7 +9,7 @@ import { guide } from '../help.js'
 import { acts, type CrawlFlags, crawlOptions, programName, type Session, shellWord, wholeNumber } from '../session.js'
 import { count, noun } from '../terminal/format.js'
 import { detailsOf, sameCommand, summaryJson } from '../views/run-report.js'
-import { printNextSteps, printSummary, type SummaryDetails } from '../views/summary-view.js'
+import { printNextSteps, printSummary } from '../views/summary-view.js'
 
 interface DemoFlags extends CrawlFlags, Partial<Omit<ShopOptions, 'pages'>> {
   readonly dir: string
@@ -96,7 +96,7 @@ async function report(session: Session, shop: DemoShop, finished: FinishedRun, f
   printSummary(session.output, finished.summary, details)
   const { delay = 0, concurrency } = demoDefinition({ origin: shop.origin }).definition.pace ?? {}
   printAccess(session, check, { delay: String(delay), concurrency: concurrency ?? 1 }, shop.accessLog)
-  printNextSteps(session.output, 'Three things to try next:', nextSteps(session, details, finished, flags))
+  printNextSteps(session.output, 'Three things to try next:', nextSteps(session, finished, flags))
 }
 
 function printAccess(
@@ -121,15 +121,10 @@ function printAccess(
   )
 }
 
-function nextSteps(
-  session: Session,
-  details: SummaryDetails | null,
-  { summary }: FinishedRun,
-  flags: DemoFlags,
-): [string, string][] {
+function nextSteps(session: Session, { summary }: FinishedRun, flags: DemoFlags): [string, string][] {
   const shoal = programName(process.env)
   const same = session.sameDatabase
-  const failed = details?.dead[0]
+  const failed = summary.deadLetters[0]?.examples[0]
   return [
     summary.interrupted
       ? [`${shoal} ${sameCommand(process.argv.slice(2))}`, 'resume where this run stopped']
@@ -139,7 +134,7 @@ function nextSteps(
         ],
     failed === undefined
       ? [`${shoal} records list --limit 5${same}`, 'show the first records']
-      : [`${shoal} explain ${shellWord(failed.sample)}${same}`, 'see why that page failed'],
+      : [`${shoal} explain ${shellWord(failed.url)}${same}`, 'see why that page failed'],
     [`${shoal} init my-spider`, 'write your own spider'],
   ]
 }

@@ -27,7 +27,8 @@ export function fetchTable(output: Output, fetches: readonly FetchRow[]): void {
 export function historyTable(output: Output, failures: LinkInfo['failures']): void {
   output.print()
   output.table(
-    ['failed', 'code', shrinking('message')],
+    // Whole, over several lines if need be: this is where people look for the end of it.
+    ['failed', 'code', 'message'],
     failures.map((failure) => [moment(failure.at), failure.code, clean(failure.message)]),
   )
 }

@@ -1,4 +1,3 @@
-import type { ErrorCode } from '../../errors.js'
 import type { Frontier } from '../../frontier/frontier.js'
 import { neverText } from '../../quality/never-matched.js'
 import type { RunSummary } from '../../run/run-summary.js'
@@ -15,20 +14,11 @@ import { visitLines } from './visits-view.js'
 export interface SummaryDetails {
   readonly kinds: readonly KindCount[]
   readonly rejectedFields: readonly { readonly kind: string; readonly field: string; readonly count: number }[]
-  readonly dead: readonly DeadGroup[]
   readonly skipped: readonly (readonly [code: string, count: number])[]
 }
 
 /** Up to this many skipped links are counted by reason. */
 const SKIPPED_READ = 5_000
-
-interface DeadGroup {
-  readonly code: ErrorCode
-  readonly count: number
-  readonly sample: string
-  /** The message of one of them; '' for groups that are not explained. */
-  readonly why: string
-}
 
 /** So many of the most frequent reasons why links were changed or rejected; `shoal status` has all of them. */
 const REASONS_SHOWN = 6
@@ -36,11 +26,8 @@ const REASONS_SHOWN = 6
 /** So many of the largest counts of the spider; `shoal status` has all of them. */
 const NAMES_SHOWN = 10
 
-/** So many of the most frequent errors are explained. */
-const ERRORS_EXPLAINED = 3
-
 export async function summaryDetails(
-  frontier: Pick<Frontier, 'deadByError' | 'links'>,
+  frontier: Pick<Frontier, 'links'>,
   records: Pick<Records, 'counts' | 'rejectedByField'>,
   crawl: string,
   spider: string,
@@ -49,23 +36,8 @@ export async function summaryDetails(
     kinds: await records.counts({ spider, crawl }),
     // With millions of rejected records this query may time out; the run has finished all the same.
     rejectedFields: await records.rejectedByField({ spider, crawl }).catch(() => []),
-    dead: await deadGroups(frontier, crawl),
     skipped: await skippedByReason(frontier, crawl),
   }
-}
-
-async function deadGroups(
-  frontier: Pick<Frontier, 'deadByError' | 'links'>,
-  crawl: string,
-): Promise<readonly DeadGroup[]> {
-  const groups = await frontier.deadByError(crawl)
-  return Promise.all(
-    groups.map(async (group, nth) => {
-      if (nth >= ERRORS_EXPLAINED) return { ...group, why: '' }
-      const [link] = await frontier.links({ crawl, state: 'dead', code: group.code, limit: 1 })
-      return { ...group, why: link?.failures.at(-1)?.message ?? '' }
-    }),
-  )
 }
 
 async function skippedByReason(
@@ -107,13 +79,18 @@ export function printSummary(output: Output, summary: RunSummary, details: Summa
   for (const line of filteredLines(summary, style, REASONS_SHOWN)) print(line)
   for (const line of countLines(summary.counts, style, NAMES_SHOWN)) print(line)
   if (summary.skipped > 0) print(`  ${figure(summary.skipped)}  skipped${listText(details?.skipped ?? [])}`)
-  if (summary.dead > 0) {
-    print(
-      `  ${figure(summary.dead)}  ${style.red(noun(summary.dead, 'dead letter'))}${listText((details?.dead ?? []).map((group) => [group.code, group.count] as const))}`,
-    )
-    for (const { code, why, sample } of details?.dead.slice(0, ERRORS_EXPLAINED) ?? [])
-      print(style.dim(`             ${code}${why === '' ? '' : `: ${clean(why)}`}, for example ${clean(sample)}`))
-  }
+  for (const line of deadLines(summary, style)) print(line)
+}
+
+/** Each code with what went wrong and where; the URL on a line of its own, to be copied. */
+export function deadLines({ dead, deadLetters }: Pick<RunSummary, 'dead' | 'deadLetters'>, style: Style): string[] {
+  if (dead === 0) return []
+  const codes = listText(deadLetters.map(({ code, count }) => [code, count] as const))
+  const lines = [`  ${figure(dead)}  ${style.red(noun(dead, 'dead letter'))}${codes}`]
+  for (const { code, examples } of deadLetters)
+    for (const { message, url } of examples)
+      lines.push(`             ${code}: ${clean(message)}`, style.dim(`               ${clean(url)}`))
+  return lines
 }
 
 /** So many rules and fields that found nothing are named; `--json` has all of them. */

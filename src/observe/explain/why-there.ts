@@ -80,7 +80,7 @@ function whyKnown(where: Known, { fetches, proxy }: Evidence, now: number): stri
   }
   if (state === 'dead') {
     const end = last === undefined ? 'an unknown error' : `${last.code}: ${last.message}`
-    return [`${some(link.attempts, 'attempt')}, the last ended with ${end}`]
+    return [link.attempts === 0 ? `ended with ${end}` : `${some(link.attempts, 'attempt')}, the last ended with ${end}`]
   }
   if (state === 'skipped')
     return [last === undefined ? 'it was removed manually' : `not fetched: ${last.code}: ${last.message}`]
