@@ -1,5 +1,4 @@
 import type { CrawlInfo, CrawlState } from '../frontier/frontier.js'
-import { type NeverMatched, neverText } from '../quality/never-matched.js'
 import type { VisitCounts } from '../store/visits.js'
 import type { DescribedLinks } from '../url/filter-reasons.js'
 
@@ -27,7 +26,6 @@ export interface RunFacts {
   /** Of one rejected record. */
   readonly rejectedWhy: string
   readonly routes: readonly RouteFacts[]
-  readonly neverMatched: readonly Omit<NeverMatched, 'crawl'>[]
   readonly visits: VisitCounts | null
 }
 
@@ -104,14 +102,10 @@ function whyNoRecords(facts: RunFacts): string[] {
     .concat(producing.every(({ pages }) => pages > 0) ? [] : whyNoLinks(facts))
 }
 
-/** Why no link led to a page that could have produced a record. The rules that never matched have lines of their own in the summary. */
-function whyNoLinks({ filtered, refused, dead, skipped, neverMatched }: RunFacts): string[] {
+/** Why no link led to a page that could have produced a record, in addition to rules that never matched: those have lines of their own. */
+function whyNoLinks({ filtered, refused, dead, skipped }: RunFacts): string[] {
   const rejected = filtered.filter(({ effect }) => effect === 'rejected')
   return [
-    ...neverMatched
-      .filter(({ part }) => part === 'rule')
-      .slice(0, MOST)
-      .map((one) => neverText(one, plain)),
     ...rejected
       .slice(0, MOST)
       .map(

@@ -61,7 +61,7 @@ export function recordsStatsCommand(records: Command): void {
           })
           const rules = never.filter(({ part }) => part === 'rule')
           if (kinds.length > 0 && rules.length > 0) output.print()
-          showNeverMatched(output, rules)
+          showNeverMatched(output, rules, new Set(never.map((row) => row.spider)).size > 1)
         })
       }),
     )
@@ -104,12 +104,12 @@ function asJson({ spider: _, ...row }: SpiderNeverMatched): NeverMatched {
   return row
 }
 
-function showNeverMatched({ style, print }: Output, never: readonly SpiderNeverMatched[]): void {
+function showNeverMatched({ style, print }: Output, never: readonly SpiderNeverMatched[], named = false): void {
   for (const row of never) {
     const what = row.part === 'field' ? `${row.name}: filled on 0 % of the records` : neverText(row, count)
     const where = row.part === 'field' && row.selector !== '' ? `, selector \`${row.selector}\`` : ''
     const example = row.example === '' ? '' : `, for example ${row.example}`
-    print(`${style.red('never')} ${clean(`${what}${where}${example}`)}`)
+    print(`${style.red('never')} ${clean(`${named ? `${row.spider} ` : ''}${what}${where}${example}`)}`)
   }
 }
 

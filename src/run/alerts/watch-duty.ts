@@ -135,7 +135,7 @@ async function checkForDrift(
     if (signal.aborted) return
     const began = clock.mono()
     try {
-      for (const spider of watch.spiders) watch.drifts.set(spider, await check(spider, signal))
+      for (const spider of watch.spiders) watch.drifts.set(spider, await check(spider, { signal }))
       tookMs = clock.mono() - began
     } catch (error) {
       if (!signal.aborted) warnUnlessAway(log, error)

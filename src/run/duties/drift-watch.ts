@@ -9,6 +9,12 @@ import type { RecordStore } from '../../store/record-store.js'
 /** Drift compares whole hours, so there is no hurry. */
 const CHECK_MS = 60_000
 
+/** `atEnd`: the last check of a run, whose summary names what never matched: the log need not. */
+type DriftCheck = (how?: {
+  readonly signal?: AbortSignal | undefined
+  readonly atEnd?: boolean
+}) => Promise<DriftAlert[]>
+
 /** Where the statistics of a crawl are. */
 export type Statistics = Pick<RecordStore, 'fields' | 'matches' | 'crawls'>
 
@@ -16,21 +22,17 @@ export type Statistics = Pick<RecordStore, 'fields' | 'matches' | 'crawls'>
  * Logs fields that are no longer filled, and rules and fields of the newest crawl that never found anything: once per episode, so again only if
  * it was fine in between. The signal ends a check early.
  */
-export function driftWatch(
-  stats: Statistics,
-  spiders: readonly string[],
-  log: Log,
-): (signal?: AbortSignal) => Promise<DriftAlert[]> {
+export function driftWatch(stats: Statistics, spiders: readonly string[], log: Log): DriftCheck {
   let reported = new Set<string>()
-  return async (signal) => {
+  return async ({ signal, atEnd = false } = {}) => {
     const alerts: DriftAlert[] = []
     for (const spider of spiders) {
       const drifts = await driftsIn(until(stats.fields.scan({ spider }), signal))
       const never = await neverOfNewest(stats, spider)
       alerts.push(...drifts.map(driftAlert), ...neverMatchedAlerts(spider, never, drifts))
     }
-    for (const { name, episode, spider, message, fields } of alerts) {
-      if (!reported.has(episode)) log.warn(name, { spider, ...fields, message })
+    for (const { name, episode, spider, change, message, fields } of alerts) {
+      if (!reported.has(episode) && !(atEnd && change === 'never')) log.warn(name, { spider, ...fields, message })
     }
     reported = new Set(alerts.map(({ episode }) => episode))
     return alerts
@@ -38,14 +40,14 @@ export function driftWatch(
 }
 
 /** The same for a changing set of spiders: each has its own watch. */
-export type DriftChecks = (spider: string, signal?: AbortSignal) => Promise<DriftAlert[]>
+export type DriftChecks = (spider: string, ...how: Parameters<DriftCheck>) => Promise<DriftAlert[]>
 
 export function driftChecks(stats: Statistics, log: Log): DriftChecks {
-  const watches = new Map<string, ReturnType<typeof driftWatch>>()
-  return (spider, signal) => {
+  const watches = new Map<string, DriftCheck>()
+  return (spider, how) => {
     const watch = watches.get(spider) ?? driftWatch(stats, [spider], log)
     watches.set(spider, watch)
-    return watch(signal)
+    return watch(how)
   }
 }
 

@@ -71,7 +71,8 @@ export function startQueueDuties(
   ]
   return {
     checkForLoss,
-    drift: () => unlessAway(async () => (await Promise.all(spiders.map(({ name }) => drifts(name)))).flat()),
+    drift: () =>
+      unlessAway(async () => (await Promise.all(spiders.map(({ name }) => drifts(name, { atEnd: true })))).flat()),
     async stop() {
       over.abort()
       await Promise.all(tasks)

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../../src/clock.js'
 import { ShoalError } from '../../../src/errors.js'
+import type { CrawlSpec } from '../../../src/frontier/frontier.js'
 import type { Log } from '../../../src/log.js'
 import { silentLog } from '../../../src/log.js'
 import { type FieldRow, HOUR_MS } from '../../../src/quality/field-row.js'
@@ -91,6 +92,38 @@ describe('the watch over drift', () => {
     expect(told).toEqual([event, event])
   })
 
+  it('tells of what never matched in the newest crawl from its first page on, unless a summary does', async () => {
+    const store = memoryRecordStore()
+    const told: unknown[] = []
+    const log: Log = { ...silentLog, warn: (_, fields) => void told.push(fields?.message) }
+    const look = driftWatch(store, ['shop'], log)
+    const crawl = async (id: string, matched: number) => {
+      const note = {
+        crawl: id,
+        spider: 'shop',
+        queue: 'q',
+        queueIdentity: 'q',
+        state: 'open',
+        openedAt: told.length,
+      } as const
+      await store.crawls.note({ ...note, spec: {} as CrawlSpec })
+      await store.matches.add([
+        { crawl: id, part: 'rule', of: 'list', name: '', selector: 'a', seen: 1, matched, example: 'u' },
+      ])
+    }
+    expect(await look()).toEqual([])
+    await crawl('c1', 0)
+    expect(await look({ atEnd: true })).toMatchObject([{ change: 'never', fields: { route: 'list', pages: 1 } }])
+    expect(told).toEqual([])
+    await store.matches.add([
+      { crawl: 'c1', part: 'rule', of: 'list', name: '', selector: 'b', seen: 1, matched: 0, example: 'u' },
+    ])
+    expect(await look()).toHaveLength(2)
+    expect(told).toEqual(['route list: `b` matched on 0 of 1 page'])
+    await crawl('c2', 1)
+    expect(await look()).toEqual([])
+  })
+
   it('looks less often where looking takes long, but once an hour', () => {
     expect([0, 600, 2_000, 3_600_000].map(pauseAfterCheck)).toEqual([60_000, 60_000, 200_000, HOUR_MS])
   })
@@ -112,7 +145,7 @@ describe('the watch over drift', () => {
       ['shop'],
       silentLog,
     )
-    await expect(look(end.signal)).rejects.toMatchObject({ name: 'AbortError' })
+    await expect(look({ signal: end.signal })).rejects.toMatchObject({ name: 'AbortError' })
     expect(read).toBe(10)
   })
 
