@@ -27,6 +27,7 @@ import { reparseCommand } from './commands/reparse.js'
 import { retentionCommand } from './commands/retention.js'
 import { runCommand } from './commands/run.js'
 import { scheduleCommand } from './commands/schedule.js'
+import { shellCommand } from './commands/shell.js'
 import { startCommand } from './commands/start.js'
 import { statusCommand } from './commands/status.js'
 import { topCommand } from './commands/top.js'
@@ -63,6 +64,7 @@ export function buildProgram(): Command {
   initCommand(program)
   demoCommand(program)
   tryCommand(program)
+  shellCommand(program)
   checkCommand(program)
   program.commandsGroup('Crawl:')
   runCommand(program)
