@@ -35,7 +35,7 @@ interface ShellParts {
   /** With a spider: its filter judges links, and its routes give records. */
   readonly hasSpider: boolean
   /** Of the command that runs now: Ctrl-C. */
-  readonly signal: () => { readonly aborted: boolean }
+  readonly signal: () => { aborted: boolean }
 }
 
 /** `given`: the page that the prompt begins with. */

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../clock.js'
 import { type Closers, warnOf, withClosers } from '../../closers.js'
-import { asShoalError, describeError, ShoalError } from '../../errors.js'
+import { asShoalError, ShoalError } from '../../errors.js'
 import type { FetchResponse } from '../../fetch/fetcher.js'
 import { mediaTypeOf } from '../../fetch/media-type.js'
 import { saveFixture } from '../../fixture/fixture-files.js'
@@ -20,6 +20,7 @@ import { statusError } from '../../worker/outcome.js'
 import { redirectTarget } from '../../worker/redirects.js'
 import { openSecrets, type Secrets, withoutSecrets } from '../../worker/secrets.js'
 import { StrayErrors } from '../../worker/stray-errors.js'
+import { unhidden } from '../visits-by-hand.js'
 import { openVisit } from './open-visit.js'
 import { failureOf, type PageFacts, type PageSource, type TriedPage, type TryOrder, unhandled } from './tried-page.js'
 import { TryNotes } from './try-notes.js'
@@ -152,18 +153,8 @@ async function pageFor(
         : { kind: 'cache', ageMs: clock.now() - response.cached.at }
     return { response, source, harvest, secrets }
   } catch (thrown) {
-    throw withoutSecrets(unhidden(asShoalError(thrown), notes), secrets)
+    throw withoutSecrets(unhidden(asShoalError(thrown), notes.failure), secrets)
   }
-}
-
-/** A site that cannot be reached fails at its robots.txt first, which is not what the user asked for. */
-function unhidden(error: ShoalError, { failure }: TryNotes): ShoalError {
-  const isConnection = failure !== null && (describeError(failure.code).failedAt === 'connection' || isDns(failure))
-  return error.code === 'robots_unreachable' && isConnection ? failure : error
-}
-
-function isDns({ code }: ShoalError): boolean {
-  return code === 'dns_not_found' || code === 'dns_error'
 }
 
 interface FactParts {
