@@ -1,7 +1,7 @@
 import { ShoalError } from './errors.js'
 
-type TimeUnit = 'ms' | 's' | 'min' | 'h' | 'd'
-type SizeUnit = 'b' | 'kb' | 'mb' | 'gb' | 'tb'
+export type TimeUnit = 'ms' | 's' | 'min' | 'h' | 'd'
+export type SizeUnit = 'b' | 'kb' | 'mb' | 'gb' | 'tb'
 
 /** A number with a unit. A bare number is refused, because nobody remembers whether it meant seconds; 0 needs no unit. */
 export type Duration = `${number}${TimeUnit}` | `${number} ${TimeUnit}` | 0

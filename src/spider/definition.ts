@@ -114,7 +114,7 @@ export interface FeedDefinition {
 
 export type OutletDefinition = RedisOutletDefinition | WebhookOutletDefinition
 
-interface OutletBasics {
+export interface OutletBasics {
   /** The name of the outlet after that of the spider. Default `list`, `stream`, `hash` or `webhook`. */
   readonly name?: string
   /** Records of these kinds only. Default: all. */
@@ -229,7 +229,7 @@ export interface SpiderPaceDefinition extends PaceDefinition {
 }
 
 /** The delay is the host's mean response time ÷ `target`, between `delay` and `maxDelay`. */
-interface AdaptiveDefinition {
+export interface AdaptiveDefinition {
   /** Requests that the host should have in flight on average. Default: `concurrency`. */
   readonly target?: number
   /** Default: ten times the delay. */
@@ -421,7 +421,7 @@ export interface RouteDefinition<LinkData, Data, Kinds extends RecordDefinitions
   readonly proxy?: string | ProxyDefinition | false
 }
 
-interface RenderDefinition<LinkData = unknown> {
+export interface RenderDefinition<LinkData = unknown> {
   /** Default 'always'. */
   readonly when?: 'always' | 'fallback'
   /** When the page counts as ready: a CSS selector that must appear, or a time to wait. Default: until nothing was loaded for 500 ms. */
@@ -492,7 +492,7 @@ export interface Out<Data, Kinds extends RecordDefinitions> {
   follow(href: string, options?: FollowOptions<Data>): void
 }
 
-interface FollowBasics extends RequestExtras {
+export interface FollowBasics extends RequestExtras {
   readonly priority?: number
   /** Used instead of the URL to compare links. */
   readonly dedupeKey?: string

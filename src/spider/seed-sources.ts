@@ -19,7 +19,7 @@ export type SeedSourceDefinition =
   | { readonly from: 'sql'; readonly address: string; readonly query: string }
   | { readonly from: 'range'; readonly template: string; readonly values: TemplateValues; readonly max: number }
 
-interface ListingSource extends ListingSourceOptions {
+export interface ListingSource extends ListingSourceOptions {
   readonly from: 'sitemap' | 'feed'
   readonly urls: readonly string[]
 }

@@ -32,7 +32,7 @@ export interface SpiderTest<Kinds extends RecordDefinitions, Data> {
   fixture(file: string | URL, page?: { readonly url?: string }): Promise<FixtureResult<Kinds>>
 }
 
-interface TestPageBasics {
+export interface TestPageBasics {
   readonly url: string
   /** The link that led to `url` by a redirect. Default: `url`. */
   readonly requestedUrl?: string
