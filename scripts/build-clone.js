@@ -1,6 +1,6 @@
 /**
- * npm runs this after an install in a clone, and npx runs it before it calls the command of the folder it is in. Without the compiler (`npm ci
- * --omit=dev`, or npx before the first install) it builds nothing and does not fail: npx would remember the failure forever.
+ * npm runs this when it has changed the packages of a clone (`dependencies`), and never where Shoal is a package itself: a script called `prepare`
+ * made npm warn everybody who installs the tarball. Without the compiler (`npm ci --omit=dev`) it builds nothing and does not fail.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
