@@ -3,9 +3,10 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { lastJson, runCli } from '../support/cli.js'
 
+vi.setConfig({ testTimeout: 60_000 })
 const BOOKS = 3
 let server: Server
 let origin = ''

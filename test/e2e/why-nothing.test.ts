@@ -3,9 +3,10 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { lastJson, runCli } from '../support/cli.js'
 
+vi.setConfig({ testTimeout: 60_000 })
 const dir = mkdtempSync(join(tmpdir(), 'shoal-why-'))
 let server: Server
 let host = ''

@@ -9,7 +9,7 @@ export const fieldDrift: Rule<Record<string, never>, null> = {
   ...STATELESS,
   rule: 'field_drift',
   meaning:
-    'A field that was usually filled is filled in clearly fewer records than before: the site has probably changed.',
+    'A field that was usually filled is filled in clearly fewer records than before: the site has probably changed. Or a rule or field of the spider has found nothing on any page of the crawl: its selector is probably wrong.',
   settings: options({}),
   lastingMs: 0,
   judge({ drifts, active, now }) {
