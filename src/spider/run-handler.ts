@@ -41,7 +41,7 @@ export type UserHandler = (
 ) => void | Promise<void>
 
 /** What the follow rules of a route add to. */
-export interface CollectedLinks {
+interface CollectedLinks {
   readonly links: FoundLink[]
   linksByRule?: readonly number[] | undefined
 }

@@ -35,7 +35,7 @@ export async function reportRun(session: Session, { start, source, summary }: Fi
 }
 
 /** One kind: in a table of several, every row would have the empty columns of the others. */
-export function exportOf(kind: string): string {
+function exportOf(kind: string): string {
   const file = kind.replace(/[^\w.-]+/g, '-').replace(/^[-.]+/, '')
   return `export --kind ${shellWord(kind)} --out ${file === '' ? 'records' : file}.csv`
 }

@@ -96,7 +96,7 @@ export function deadLines({ dead, deadLetters }: Pick<RunSummary, 'dead' | 'dead
 /** So many rules and fields that found nothing are named; `--json` has all of them. */
 const NEVER_SHOWN = 5
 
-export function neverMatchedLines({ neverMatched }: Pick<RunSummary, 'neverMatched'>, style: Style): string[] {
+function neverMatchedLines({ neverMatched }: Pick<RunSummary, 'neverMatched'>, style: Style): string[] {
   const shown = neverMatched.slice(0, NEVER_SHOWN).map((row) => neverText(row, count))
   const more = neverMatched.length - shown.length
   const lines = shown.map((text) => `             ${style.red('never')} ${clean(text)}`)

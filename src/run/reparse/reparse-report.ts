@@ -53,7 +53,7 @@ export interface GoneRecord {
 }
 
 /** Records whose schema rejected the same field for the same reason. */
-export interface Rejection {
+interface Rejection {
   readonly kind: string
   /** '': the record as a whole. */
   readonly field: string
