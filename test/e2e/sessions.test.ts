@@ -122,5 +122,5 @@ it('a login that fails is told, and costs the page an attempt', async () => {
   writeFileSync(join(cwd, 'club.ts'), spiderFile(club.port, '', 'wrong'))
   const { code, stderr } = await runCli(['try', 'club.ts', `http://127.0.0.1:${club.port}/page/1`], { cwd })
   expect(code).not.toBe(0)
-  expect(stderr).toContain('login_failed: the login failed: no welcome: 403')
+  expect(stderr).toMatch(/login_failed: club\.ts:\d+:\d+: the login failed: no welcome: 403/)
 })

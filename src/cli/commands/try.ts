@@ -9,6 +9,9 @@ import { type ArgFlags, argOption, fileSource } from '../spider-choice.js'
 import { showTriedPage } from '../views/try-view.js'
 import { watchPage } from '../watch-page.js'
 
+/** Links and records while it watches: more would push the fields off the screen. */
+const SHOWN_WATCHING = 3
+
 interface TryFlags extends CacheFlags, ArgFlags {
   readonly route?: string
   readonly data?: Json
@@ -50,7 +53,8 @@ export function tryCommand(program: Command): void {
         // Its messages name the file as it was given.
         const source = { ...fileSource(file, flags), path: file }
         const start = (one: TryOrder) => startTryThread(source, one, session.clock)
-        if (flags.watch) return watchPage(session, { order, file, start, show: (page) => showPage(session, page) })
+        if (flags.watch)
+          return watchPage(session, { order, file, start, show: (page) => showPage(session, page, SHOWN_WATCHING) })
         const page = await start(order).tried.catch((thrown: unknown) => {
           throw failedTry(thrown)
         })
@@ -72,9 +76,9 @@ export function tryCommand(program: Command): void {
   })
 }
 
-function showPage(session: Session, page: TriedPage): void {
+function showPage(session: Session, page: TriedPage, most?: number): void {
   if (session.json) session.output.json(page)
-  else showTriedPage(session.output, page)
+  else showTriedPage(session.output, page, most)
 }
 
 /** The page could not be fetched (6), or the spider's code failed on it (3); errors that the user can fix keep their exit code. */

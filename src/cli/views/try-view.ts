@@ -17,25 +17,26 @@ const HREF_SHOWN = 200
 /** A value is shown on one line, even into a pipe. */
 const VALUE_SHOWN = 200
 /** Wider names and selectors do not push the values of all others to the right. */
-const WIDEST_NAME = 20
-const WIDEST_SELECTOR = 34
+const WIDEST_NAME = 24
+const WIDEST_SELECTOR = 60
+const LEAST_SELECTOR = 24
 const LEAST_VALUE = 20
 
 /** What `shoal try` shows of a page. */
-export function showTriedPage(output: Output, page: TriedPage): void {
+export function showTriedPage(output: Output, page: TriedPage, most = SHOWN): void {
   const { style, print } = output
   showFacts(output, page)
   showRules(output, page)
   if (page.failure === null) {
     print(`\n${plural(page.records.length, 'record')}`)
-    for (const record of page.records.slice(0, SHOWN)) {
+    for (const record of page.records.slice(0, most)) {
       print(`  ${style.bold(clean(record.kind))} ${clean(record.key)}`)
       print(indented(JSON.stringify(record.data, null, 2)))
     }
-    more(output, page.records.length)
+    more(output, page.records.length, most)
   }
-  showRejected(output, page)
-  showLinks(output, page)
+  showRejected(output, page, most)
+  showLinks(output, page, most)
   showLines(output, page)
   for (const file of page.saved) print(`\nsaved ${clean(file)}`)
 }
@@ -44,7 +45,7 @@ function showFacts({ style, print, width }: Output, page: TriedPage): void {
   const paint = page.status < 400 ? style.green : style.red
   print(`${paint(String(page.status))}  ${clean(page.finalUrl)}`)
   const aside = (parts: readonly string[]) => {
-    for (const line of wrap(`     ${parts.filter((part) => part !== '').join(' · ')}`, width)) print(line)
+    for (const line of hanging(parts.filter((part) => part !== '').join(' · '), 5, width)) print(line)
   }
   for (const { url, status } of page.redirects) print(style.dim(`     ${status} from ${clean(url)}`))
   aside([`${bytes(page.size)} of ${page.contentType || 'unknown type'}`, sourceText(page), renderedText(page)])
@@ -89,7 +90,7 @@ function showRules(output: Output, page: TriedPage): void {
   if (page.size === 0) print(style.yellow('\nThe page is empty.'))
   const { each, fields, follow } = page.rules
   if (fields.length > 0 || each !== null) {
-    print('\nfields')
+    print(`\nfields  ${style.dim('selector, number of matches, first value')}`)
     if (each !== null) rows(output, [eachRow(each)])
     rows(
       output,
@@ -97,7 +98,7 @@ function showRules(output: Output, page: TriedPage): void {
     )
   }
   if (follow.length > 0) {
-    print('\nfollow')
+    print(`\nfollow  ${style.dim('selector, number of matches, links')}`)
     rows(
       output,
       follow.map((rule) => followRow(rule)),
@@ -109,8 +110,9 @@ function showRules(output: Output, page: TriedPage): void {
     ({ problem }) => problem?.code === 'no_match',
   )
   if (missed && page.needsBrowser !== null)
-    for (const line of wrap(
-      `  ${style.yellow('!')} Scripts build this page (${page.needsBrowser}): try again with --rendered.`,
+    for (const line of hanging(
+      `${style.yellow('!')} Scripts build this page (${page.needsBrowser}): try again with --rendered.`,
+      2,
       output.width,
     ))
       print(line)
@@ -125,35 +127,36 @@ interface Row {
   readonly remarks: readonly string[]
 }
 
+/** A selector that is too long for its column has a line of its own, and is never cut: it is what the reader has to change. */
 function rows({ print, style, width }: Output, all: readonly Row[]): void {
   const widest = (texts: readonly string[], most: number) =>
-    Math.min(most, Math.max(0, ...texts.map((text) => widthOf(text))))
+    Math.max(0, ...texts.map((text) => widthOf(text)).filter((one) => one <= most))
+  const most = Math.min(WIDEST_SELECTOR, Math.max(LEAST_SELECTOR, Math.floor(width / 2)))
   const nameWidth = widest(
     all.map(({ name }) => name),
     WIDEST_NAME,
   )
   const selectorWidth = widest(
-    all.map(({ selector }) => selector),
-    WIDEST_SELECTOR,
+    all.filter(({ name }) => widthOf(name) <= nameWidth).map(({ selector }) => selector),
+    most,
   )
-  const countWidth = widest(
-    all.map(({ matches }) => count(matches)),
-    10,
-  )
-  for (const row of all) {
-    const mark = row.isFine ? style.green('✓') : style.red('✗')
-    const name = nameWidth === 0 ? '' : `${padEnd(row.name, nameWidth)}  `
-    const start = `  ${mark} ${name}${padEnd(row.selector, selectorWidth)}  ${padStart(count(row.matches), countWidth)}`
-    const room = width - widthOf(start) - 2
-    if (row.found === '') print(start)
-    else if (room >= Math.min(LEAST_VALUE, widthOf(row.found))) print(`${start}  ${cutEnd(row.found, room)}`)
-    else {
-      print(start)
-      print(`      ${cutEnd(row.found, width - 6)}`)
-    }
-    for (const remark of row.remarks)
-      for (const line of wrap(`      ${remark}`, width)) print(line.replace(/^ {2}(?=\S)/, '      '))
+  const countWidth = Math.max(...all.map(({ matches }) => count(matches).length))
+  for (const { name, selector, matches, found, isFine, remarks } of all) {
+    const mark = isFine ? style.green('✓') : style.red('✗')
+    const label = `${mark} ${nameWidth === 0 ? '' : `${padEnd(name, nameWidth)}  `}`
+    const isLong = widthOf(name) > nameWidth || widthOf(selector) > selectorWidth
+    const result = `${padStart(count(matches), countWidth)}  `
+    if (isLong)
+      for (const line of hanging(`${label.trimEnd()}${name === '' ? '' : ' '} ${selector}`, 2, width)) print(line)
+    const start = isLong ? `      ${result}` : `  ${label}${padEnd(selector, selectorWidth)}  ${result}`
+    print(`${start}${cutEnd(found, Math.max(LEAST_VALUE, width - widthOf(start)))}`.trimEnd())
+    for (const remark of remarks) for (const line of hanging(remark, 6, width)) print(line)
   }
+}
+
+/** Wrapped, and indented as a whole; the following lines a little more. */
+function hanging(text: string, indent: number, width: number): string[] {
+  return wrap(text, width - indent).map((line) => ' '.repeat(indent) + line)
 }
 
 function eachRow({ selector, matches, problem }: EachReport): Row {
@@ -214,37 +217,37 @@ function issueText({ message, value }: TriedRejection['issues'][number]): string
 }
 
 /** Issues of a field are next to its rule. */
-function showRejected(output: Output, { rejected, rules }: TriedPage): void {
+function showRejected(output: Output, { rejected, rules }: TriedPage, most: number): void {
   const { print, style } = output
   if (rejected.length === 0) return
   print(`\n${style.yellow(`${plural(rejected.length, 'record')} rejected`)}`)
-  for (const record of rejected.slice(0, SHOWN)) {
+  for (const record of rejected.slice(0, most)) {
     print(`  ${style.bold(clean(record.kind))} ${clean(record.key)}`)
     for (const issue of record.issues.filter(({ field }) => !rules.fields.some(({ name }) => isAbout(name, field))))
-      for (const line of wrap(`    ${style.yellow(clean(issue.field))}: ${clean(issueText(issue))}`, output.width))
+      for (const line of hanging(`${style.yellow(clean(issue.field))}: ${clean(issueText(issue))}`, 4, output.width))
         print(line)
     print(indented(JSON.stringify(record.data, null, 2)))
   }
-  more(output, rejected.length)
+  more(output, rejected.length, most)
 }
 
-function showLinks(output: Output, { links, refused, failure }: TriedPage): void {
+function showLinks(output: Output, { links, refused, failure }: TriedPage, most: number): void {
   const { print } = output
   if (failure === null) print(`\n${plural(links.length, 'link')} accepted`)
   if (links.length > 0) {
     output.table(
       ['  route', figure('priority'), shrinking('url')],
-      links.slice(0, SHOWN).map((link) => [`  ${clean(link.route)}`, String(link.priority), clean(link.url)]),
+      links.slice(0, most).map((link) => [`  ${clean(link.route)}`, String(link.priority), clean(link.url)]),
     )
-    more(output, links.length)
+    more(output, links.length, most)
   }
   if (refused.length === 0) return
   print(`\n${plural(refused.length, 'link')} rejected`)
   output.table(
     ['  reason', shrinking('link')],
-    refused.slice(0, SHOWN).map((link) => [`  ${link.code}`, clean(shorten(link.href))]),
+    refused.slice(0, most).map((link) => [`  ${link.code}`, clean(shorten(link.href))]),
   )
-  more(output, refused.length)
+  more(output, refused.length, most)
 }
 
 function showLines(output: Output, { logs, counts }: TriedPage): void {
@@ -252,7 +255,7 @@ function showLines(output: Output, { logs, counts }: TriedPage): void {
   if (logs.length > 0) {
     print(`\n${plural(logs.length, 'line')} logged`)
     for (const line of logs.slice(0, SHOWN)) for (const part of line.split('\n')) print(`  ${clean(part)}`)
-    more(output, logs.length)
+    more(output, logs.length, SHOWN)
   }
   if (counts.length > 0) {
     print('\ncounted')
@@ -260,8 +263,8 @@ function showLines(output: Output, { logs, counts }: TriedPage): void {
   }
 }
 
-function more({ print, style }: Output, shown: number): void {
-  if (shown > SHOWN) print(style.dim(`  and ${count(shown - SHOWN)} more; all with --json`))
+function more({ print, style }: Output, all: number, shown: number): void {
+  if (all > shown) print(style.dim(`  and ${count(all - shown)} more; all with --json`))
 }
 
 function shortValue(value: Json): string {
