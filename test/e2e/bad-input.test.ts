@@ -393,11 +393,11 @@ describe('a handler', () => {
     }[]
     expect([code, count]).toEqual([HANDLER, 2])
     expect(examples.map(({ message }) => message).sort()).toEqual([
-      expect.stringMatching(/^in-memory\.ts:2:\d+: the spider called process\.exit\(\)/),
-      expect.stringMatching(/^in-memory\.ts:3:\d+: Error: plain$/),
+      expect.stringMatching(/^in-memory\.ts:3:\d+: the spider called process\.exit\(\)/),
+      expect.stringMatching(/^in-memory\.ts:4:\d+: Error: plain$/),
     ])
     const { stdout } = await inDir('run', name, '--queue', 'memory:')
-    expect(stdout).toMatch(/2 {2}dead letters: handler_error × 2\n[\s\S]*in-memory\.ts:3:\d+: Error: plain\n/)
+    expect(stdout).toMatch(/2 {2}dead letters: handler_error × 2\n[\s\S]*in-memory\.ts:4:\d+: Error: plain\n/)
   })
 
   /** Each on a page of its own, all in one crawl. The first error that no catch can reach costs a thread; from then on each finds its page. */
