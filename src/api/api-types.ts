@@ -149,6 +149,8 @@ export interface DeadView {
     readonly code: string
     readonly count: number
     readonly sample: string
+    /** Different messages, each with one page that has it; empty for the rarer codes. */
+    readonly examples: readonly { readonly message: string; readonly url: string }[]
     readonly hint: string
   }[]
 }

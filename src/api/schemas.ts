@@ -238,7 +238,12 @@ export const linkView: z.ZodType<Api.LinkView> = z.strictObject({
 export { linkState }
 
 export const deadView: z.ZodType<Api.DeadView> = z.strictObject({
-  groups: z.array(z.strictObject({ code: text, count, sample: text, hint: text })),
+  groups: z.array(
+    z.strictObject({
+      ...{ code: text, count, sample: text, hint: text },
+      examples: z.array(z.strictObject({ message: text, url: text })),
+    }),
+  ),
 })
 
 export const history: z.ZodType<Api.UrlHistory> = z.strictObject({

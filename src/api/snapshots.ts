@@ -1,7 +1,8 @@
 import { isFileCrawl } from '../coordinator/file-crawl.js'
 import { ShoalError } from '../errors.js'
-import type { CrawlInfo, CrawlStats, Frontier } from '../frontier/frontier.js'
+import type { CrawlInfo, CrawlStats } from '../frontier/frontier.js'
 import { readAlerts } from '../observe/alerts/alert-notes.js'
+import { deadLetters } from '../observe/dead-letters.js'
 import type { Sample } from '../observe/series/series.js'
 import { readSeries } from '../observe/series/series-notes.js'
 import { isListed, spiderHolders } from '../observe/snapshots/health.js'
@@ -32,7 +33,7 @@ export interface Snapshots {
   /** Throws `not_found`. */
   known(id: string): Promise<CrawlInfo>
   card(crawl: CrawlInfo): Promise<CrawlCard>
-  dead(id: string): ReturnType<Frontier['deadByError']>
+  dead(id: string): ReturnType<typeof deadLetters>
   /** After an action that changed them, so that the result shows at once. */
   forgetDead(id: string): void
   workers(): Promise<readonly WorkerSnapshot[]>
@@ -82,7 +83,7 @@ export function createSnapshots(parts: ApiParts): Snapshots {
     crawlSnapshotOf(backends, await known(id), await workersNow(''), clock.now(), fleet),
   )
   const troubles = memo(clock, SNAPSHOT_MS, (id) => readTrouble(notes, id))
-  const dead = memo(clock, DEAD_MS, (id) => frontier.deadByError(id))
+  const dead = memo(clock, DEAD_MS, (id) => deadLetters(frontier, id))
   const endedStats = memo(clock, ENDED_MS, (id) => frontier.stats(id))
   const fields = memo(clock, FIELDS_MS, async (id) => fillRates(parts, await known(id)))
 

@@ -310,9 +310,21 @@ export function links(): LinkView[] {
 
 export const DEAD: DeadView = {
   groups: [
-    { code: 'http_404', count: 170, sample: 'https://shop.example/gone', hint: 'The page is gone.' },
-    { code: 'timeout', count: 38, sample: `https://shop.example/${HOSTILE}`, hint: 'The host did not answer in time.' },
-    { code: 'handler', count: 3, sample: 'javascript:globalThis.harmed=1', hint: 'Look at the handler.' },
+    {
+      code: 'http_404',
+      count: 170,
+      sample: 'https://shop.example/gone',
+      examples: [{ message: 'the server answered 404', url: 'https://shop.example/gone' }],
+      hint: 'The page is gone.',
+    },
+    {
+      code: 'timeout',
+      count: 38,
+      sample: `https://shop.example/${HOSTILE}`,
+      examples: [{ message: HOSTILE, url: `https://shop.example/${HOSTILE}` }],
+      hint: 'The host did not answer in time.',
+    },
+    { code: 'handler', count: 3, sample: 'javascript:globalThis.harmed=1', examples: [], hint: 'Look at the handler.' },
   ],
 }
 

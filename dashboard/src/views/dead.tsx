@@ -110,7 +110,8 @@ interface GroupCardProps {
 }
 
 function GroupCard({ crawl, group, most, host, open, onChanged }: GroupCardProps) {
-  const { code, sample, hint } = group
+  const { code, sample, examples, hint } = group
+  const shown = examples.length > 0 ? examples : [{ message: '', url: sample }]
   const samples = `samples-${code}`
   return (
     <li class="group">
@@ -124,12 +125,21 @@ function GroupCard({ crawl, group, most, host, open, onChanged }: GroupCardProps
         <b>{count(group.count)}</b>
       </div>
       <p>{hint}</p>
-      <p class="clip-line muted">
-        <span>For example</span>
-        <a href={crawlHref(crawl, 'explain', { url: sample })} title="The full history of this link">
-          <Foreign text={sample} />
-        </a>
-      </p>
+      {shown.map(({ message, url }) => (
+        <div key={url} class="example">
+          {message === '' ? null : (
+            <p>
+              <Foreign text={message} clip={false} />
+            </p>
+          )}
+          <p class="clip-line muted">
+            <span>For example</span>
+            <a href={crawlHref(crawl, 'explain', { url })} title="The full history of this link">
+              <Foreign text={url} />
+            </a>
+          </p>
+        </div>
+      ))}
       <div class="row-actions">
         {host === '' ? (
           <>

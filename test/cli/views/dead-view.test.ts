@@ -5,7 +5,7 @@ import { deadTable } from '../../../src/cli/views/dead-view.js'
 import { deadLines } from '../../../src/cli/views/summary-view.js'
 import type { ErrorCode } from '../../../src/errors.js'
 import type { LinkInfo } from '../../../src/frontier/frontier.js'
-import { deadLetters, whereItHappened } from '../../../src/run/dead-letters.js'
+import { deadLetters, whereItHappened } from '../../../src/observe/dead-letters.js'
 
 const style = styleFor({ isTTY: false }, {})
 const NOW = 1_000_000

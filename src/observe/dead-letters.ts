@@ -5,6 +5,8 @@ import type { CrawlId, Frontier } from '../frontier/frontier.js'
 export interface DeadLetters {
   readonly code: ErrorCode
   readonly count: number
+  /** The URL of one of them. */
+  readonly sample: string
   /** Different messages, each with one page that has it; empty for the rarer codes. */
   readonly examples: readonly { readonly message: string; readonly url: string }[]
 }
@@ -23,8 +25,8 @@ export async function deadLetters(
 ): Promise<readonly DeadLetters[]> {
   const groups = await frontier.deadByError(crawl)
   return Promise.all(
-    groups.map(async ({ code, count }, nth) => {
-      if (nth >= CODES_EXPLAINED) return { code, count, examples: [] }
+    groups.map(async ({ code, count, sample }, nth) => {
+      if (nth >= CODES_EXPLAINED) return { code, count, sample, examples: [] }
       const links = await frontier.links({ crawl, state: 'dead', code, limit: READ })
       const messages = new Map<string, { message: string; url: string }>()
       for (const { url, failures } of links) {
@@ -32,7 +34,7 @@ export async function deadLetters(
         const kind = whereItHappened(message)
         if (!messages.has(kind)) messages.set(kind, { message, url })
       }
-      return { code, count, examples: [...messages.values()].slice(0, EXAMPLES) }
+      return { code, count, sample, examples: [...messages.values()].slice(0, EXAMPLES) }
     }),
   )
 }
