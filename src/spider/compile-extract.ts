@@ -11,6 +11,7 @@ import { resolveBase } from './html/base-url.js'
 import type { Rule } from './html/program.js'
 import { readRefresh } from './html/refresh.js'
 import type { Page } from './page.js'
+import { MARKDOWN_RULES, pageMarkdown } from './page-markdown.js'
 import { pageSummary, SUMMARY_RULES } from './page-summary.js'
 import type { HandlerPlan } from './run-handler.js'
 import type { DeclaredFollow, FoundLink } from './spider.js'
@@ -50,7 +51,10 @@ export function compileExtract(name: string, route: CheckedRoute): HandlerPlan['
       fieldsOnly ??= compileHarvest({ fields, more })
       found = fieldsOnly.run(page)
     }
-    return [contents === null ? found.fields : { ...contents.read(page, found), ...found.fields }]
+    const { fields: own } = found
+    if (contents === null) return [own]
+    const read = contents.read(page, found)
+    return read instanceof Promise ? read.then((late) => [{ ...late, ...own }]) : [{ ...read, ...own }]
   }
 }
 
@@ -58,11 +62,12 @@ export function compileExtract(name: string, route: CheckedRoute): HandlerPlan['
 interface Contents {
   /** Read in the same pass as the links. */
   readonly rules: readonly Rule[]
-  read(page: Page, found: Found): Readonly<Record<string, Json>>
+  read(page: Page, found: Found): Readonly<Record<string, Json>> | Promise<Readonly<Record<string, Json>>>
 }
 
 const CONTENTS: Readonly<Record<NonNullable<NonNullable<CheckedRoute['record']>['contents']>, Contents>> = {
   text: { rules: SUMMARY_RULES, read: (page, { more, base }) => pageSummary(page, more, base) },
+  markdown: { rules: MARKDOWN_RULES, read: (page, { more, base }) => pageMarkdown(page, more, base) },
 }
 
 const NO_RECORDS: readonly [] = []

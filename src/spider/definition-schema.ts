@@ -185,7 +185,7 @@ const route = options(
       each: z.string().min(1).optional(),
       key: z.string().optional(),
       fields: z.record(z.string(), field).optional(),
-      contents: z.enum(['text']).optional(),
+      contents: z.enum(['text', 'markdown']).optional(),
     })
       .refine(({ fields, contents }) => contents !== undefined || fields !== undefined, 'needs fields, or contents')
       .refine(

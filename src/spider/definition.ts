@@ -466,8 +466,11 @@ export type RecordRule<Kinds extends RecordDefinitions> = {
     /** The field that identifies the record. Default: the page's URL; with `each`, the URL and the position on the page (`https://…#3`). */
     readonly key?: keyof InputOf<Kinds[Kind]> & string
     readonly fields?: { readonly [Field in keyof InputOf<Kinds[Kind]>]?: FieldDefinition }
-    /** The contents of the page as it is, in addition to the fields. `text`: url, status, title, description, language, text (5,000 characters) and links. */
-    readonly contents?: 'text'
+    /**
+     * What is on the page, in addition to the fields. `text`: url, status, title, description, language, text (its first 5,000 characters) and links.
+     * `markdown`: url, status, title, description, language, published, modified, and the main content as Markdown.
+     */
+    readonly contents?: 'text' | 'markdown'
   }
 }[keyof Kinds & string]
 

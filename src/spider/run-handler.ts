@@ -24,9 +24,9 @@ export interface HandlerPlan {
   readonly data: StandardSchemaV1 | null
   /**
    * Link rules and the fields of each record in one pass over the page, or only the fields (`links` null); null if the route has neither. Without
-   * `each` there is one record.
+   * `each` there is one record. A promise only for Markdown.
    */
-  readonly extract: ((page: Page, links: CollectedLinks | null) => readonly Readonly<Record<string, Json>>[]) | null
+  readonly extract: ((page: Page, links: CollectedLinks | null) => Maybe<readonly Fields[]>) | null
   /** Follow the other pages of a list; null: no. */
   readonly pages: { readonly max: number; readonly route: string } | null
   /** Of the records that are built from the fields; their keys are in the field `key`, see keyOf(). */
@@ -61,6 +61,8 @@ interface Draft {
 }
 
 type Maybe<Value> = Value | Promise<Value>
+type Fields = Readonly<Record<string, Json>>
+const NO_FIELDS: readonly Fields[] = []
 
 /** A promise costs a turn of the event loop on every page, so each stage continues immediately if the previous one was synchronous. */
 function then<In, Result>(value: Maybe<In>, next: (value: In) => Maybe<Result>): Maybe<Result> {
@@ -74,16 +76,24 @@ export function runHandler(plan: HandlerPlan, page: Page, ruleLinks = true): May
 
 function gather(plan: HandlerPlan, page: Page, ruleLinks: boolean): Maybe<Harvest> {
   const basket: Basket = { records: [], rejected: [], links: [], linksByRule: undefined }
+  const records = plan.extract === null ? NO_FIELDS : plan.extract(page, ruleLinks ? basket : null)
+  return then(records, (ready) => handle(plan, page, ruleLinks, ready, basket))
+}
+
+function handle(
+  plan: HandlerPlan,
+  page: Page,
+  ruleLinks: boolean,
+  records: readonly Fields[],
+  basket: Basket,
+): Maybe<Harvest> {
   const found: Draft[] = []
-  if (plan.extract !== null) {
-    const records = plan.extract(page, ruleLinks ? basket : null)
-    for (let index = 0; index < records.length && plan.record !== null; index++) {
-      const fields = records[index] as Readonly<Record<string, Json>>
-      const key = keyOf(plan.record, fields, page, index)
-      // Values by path are parts of the page's JSON, which the handler may change.
-      const data = plan.handler === null ? fields : jsonCopy(fields)
-      found.push({ kind: plan.record.kind, key: isKey(key) ? String(key) : '', data, isJson: true })
-    }
+  for (let index = 0; index < records.length && plan.record !== null; index++) {
+    const fields = records[index] as Fields
+    const key = keyOf(plan.record, fields, page, index)
+    // Values by path are parts of the page's JSON, which the handler may change.
+    const data = plan.handler === null ? fields : jsonCopy(fields)
+    found.push({ kind: plan.record.kind, key: isKey(key) ? String(key) : '', data, isJson: true })
   }
   if (plan.pages !== null && ruleLinks) basket.links.push(...linksToPages(page, plan.pages))
   if (plan.handler === null) return finish(plan, page, found, basket)
@@ -98,7 +108,7 @@ function gather(plan: HandlerPlan, page: Page, ruleLinks: boolean): Maybe<Harves
 /** Without a key field the page is the key; of several records of a page, its URL and their position, from 1. */
 function keyOf(
   { key, each }: NonNullable<HandlerPlan['record']>,
-  fields: Readonly<Record<string, Json>>,
+  fields: Fields,
   { url }: Page,
   index: number,
 ): unknown {
