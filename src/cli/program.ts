@@ -35,12 +35,9 @@ import { tryCommand } from './commands/try.js'
 import { viewsCommand } from './commands/views.js'
 import { workerCommand } from './commands/worker.js'
 import { workersCommand } from './commands/workers.js'
-import { guide } from './help.js'
+import { guide, helpCommand, helpWidth, refuseIncomplete } from './help.js'
 import { commonOptions } from './session.js'
 import { stdout } from './terminal/streams.js'
-
-/** In a pipe. */
-const HELP_WIDTH = 80
 
 /** All commands. Errors are thrown: nothing here prints one or ends the process. */
 export function buildProgram(): Command {
@@ -48,12 +45,12 @@ export function buildProgram(): Command {
     .description(
       'Distributed web scraping from one spider file: nothing lost, no site hammered, and you always know where every URL is.',
     )
-    .version(version, '--version', 'show the version')
+    .version(version, '-v, --version', 'show the version')
     .exitOverride()
     .configureOutput({
       writeOut: (text) => stdout.write(text),
       writeErr: () => {},
-      getOutHelpWidth: () => (stdout.isTTY ? stdout.columns : HELP_WIDTH),
+      getOutHelpWidth: helpWidth,
     })
     .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
     .helpOption('-h, --help', 'show help')
@@ -101,12 +98,15 @@ export function buildProgram(): Command {
   auditCommand(program)
   doctorCommand(program)
 
+  helpCommand(program)
+  refuseIncomplete(program)
+
   guide(program, {
     examples: [
       ['demo', 'see it work, on this machine only'],
       ['init my-spiders', 'create a first spider'],
       ['run my-spiders/books.ts', 'run it'],
-      ['run --help', 'every command has help and examples'],
+      ['help run', 'every command has help and examples'],
     ],
     exitCodes: ['notFound', 'nothingFetched', 'interrupted', 'terminated'],
   })

@@ -205,6 +205,21 @@ describe('links and records', () => {
       data: { title: '=Lamp' },
     })
     expect((await call('records', 'get', '--url', url('dead'))).code).toBe(5)
+    // By its key or its page alone; with a filter; and with a typing mistake.
+    const [record] = (await json('records', 'list')).rows as { key: string; kind: string; url: string }[]
+    if (record === undefined) throw new Error('there is a record')
+    for (const word of [record.key, record.url])
+      expect((await json('records', 'get', word, '--spider', 'shop', '--kind', record.kind)).rows).toMatchObject([
+        record,
+      ])
+    const typo = await call('records', 'get', `${record.key.slice(0, -1)}_`)
+    expect({ code: typo.code, err: typo.err }).toEqual({
+      code: 5,
+      err: expect.stringContaining(`did you mean ${record.key}?`),
+    })
+    expect((await call('records', 'get', record.key, '--spider', 'other')).err).toContain(
+      'of spider other with the key',
+    )
     expect((await json('records', 'rejected')).rows[0]).toMatchObject({ issues: [{ field: 'price' }] })
   })
 

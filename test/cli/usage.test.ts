@@ -38,6 +38,32 @@ describe('help', () => {
     )
   })
 
+  it('fits into 80 columns, except for words that must stay one', () => {
+    const wide = commands.flatMap((command) =>
+      helpOf(command)
+        .split('\n')
+        .filter((line) => line.length > 80 && / .* /.test(line.slice(40).trim())),
+    )
+    expect(wide).toEqual([])
+  })
+
+  it.each([
+    [['help'], ['--help']],
+    [
+      ['help', 'run'],
+      ['run', '--help'],
+    ],
+    [
+      ['help', 'records', 'get'],
+      ['records', 'get', '--help'],
+    ],
+    [['-v'], ['--version']],
+  ])('%j prints what %j prints', async (short, long) => {
+    const [one, other] = [await shoal(short), await shoal(long)]
+    expect(one).toEqual(other)
+    expect(one).toMatchObject({ code: 0, err: '' })
+  })
+
   it('is what a bare call gives', async () => {
     const { code, out, err } = await shoal([])
     expect({ code, err }).toEqual({ code: 0, err: '' })
@@ -57,7 +83,11 @@ describe('a wrong command line', () => {
     [['dead', 'lst'], "error usage: unknown command 'lst', did you mean list?"],
     [['status', '--wach'], "error usage: unknown option '--wach', did you mean --watch?"],
     [['run'], "error usage: missing required argument 'spider'"],
-    [['dead'], 'error usage: incomplete command'],
+    [['dead'], "error usage: incomplete command: 'shoal dead' is followed by list, "],
+    [['help', 'reocrds'], "error usage: there is no command 'shoal reocrds', did you mean records?"],
+    [['help', 'records', 'gte'], "error usage: there is no command 'shoal records gte', did you mean get?"],
+    [['help', 'status', 'more'], "error usage: 'shoal status' has no commands of its own"],
+    [['records', 'get', 'a', '--key', 'b'], 'error usage: two keys: a and --key b'],
     [['demo', '--products', '-3'], "error usage: option '--products <n>' argument '-3' is invalid"],
     [['demo', '--workers', 'many'], "error usage: option '--workers <n>' argument 'many' is invalid"],
     [

@@ -9,7 +9,7 @@ import { guide } from '../help.js'
 import { acts } from '../session.js'
 import { clean } from '../terminal/clean.js'
 import { count, duration, moment, plural } from '../terminal/format.js'
-import { figure, figures, shrinking } from '../terminal/table.js'
+import { figure, figures, naming, remark } from '../terminal/table.js'
 
 export function crawlsCommand(program: Command): void {
   const crawls = program.command('crawls').description('list crawls and delete old ones')
@@ -30,9 +30,10 @@ export function crawlsCommand(program: Command): void {
           const hasArgs = stats.some(({ args }) => args !== undefined)
           session.output.table(
             [
-              'crawl',
-              shrinking('spider'),
-              ...(hasArgs ? [shrinking('arguments')] : []),
+              naming('crawl'),
+              // The id begins with it.
+              { title: 'spider', yields: 1 },
+              ...(hasArgs ? [remark('arguments')] : []),
               'state',
               ...figures('done', 'left', 'dead'),
               'started',

@@ -10,7 +10,7 @@ import { guide } from '../help.js'
 import { acts, wholeNumber } from '../session.js'
 import { clean } from '../terminal/clean.js'
 import { count, duration } from '../terminal/format.js'
-import { figures, shrinking } from '../terminal/table.js'
+import { figure, figures, naming, remark } from '../terminal/table.js'
 import { paceText, slotText } from './status.js'
 
 export function hostsCommand(program: Command): void {
@@ -35,10 +35,11 @@ export function hostsCommand(program: Command): void {
           const now = queueClock.now()
           session.output.table(
             [
-              shrinking('host'),
-              ...figures('pending', 'in flight', 'done', 'failed', 'dead', 'latency', 'budget'),
-              'pace',
-              'next slot',
+              naming('host'),
+              ...figures('pending', 'in flight', 'done', 'failed', 'dead', 'latency'),
+              figure('budget', 1),
+              remark('pace'),
+              remark('next slot'),
             ],
             found.map((host) => [
               clean(host.host),

@@ -1,13 +1,14 @@
 import type { Command } from 'commander'
 import { ShoalError } from '../../errors.js'
-import type { StoredRecord } from '../../store/record-store.js'
+import { nameDistance } from '../../nearest.js'
+import type { RecordQuery, Records, StoredRecord } from '../../store/record-store.js'
 import { fingerprint } from '../../url/fingerprint.js'
 import type { Json } from '../../url/link.js'
 import { parseUrl } from '../../url/parse-url.js'
 import { guide } from '../help.js'
 import { refuseUnknown } from '../known-names.js'
 import { type RecordFlags, recordFilters, recordQuery } from '../record-filters.js'
-import { acts, type Session, wholeNumber } from '../session.js'
+import { acts, type Session, shellWord, wholeNumber } from '../session.js'
 import { clean } from '../terminal/clean.js'
 import { ago, count, moment } from '../terminal/format.js'
 import { shrinking } from '../terminal/table.js'
@@ -72,54 +73,98 @@ function listCommand(records: Command): void {
   })
 }
 
+interface GetFlags {
+  readonly url?: string
+  readonly key?: string
+  readonly kind?: string
+  readonly spider?: string
+}
+
 function getCommand(records: Command): void {
   const get = records
     .command('get')
-    .description('show the records of one page or one key in full')
+    .description('show the records of one key or one page in full')
+    .argument('[key]', 'record key, or the URL of the page')
     .option('--url <url>', 'page the records came from')
-    .option('--key <key>', 'record key')
+    .option('--key <key>', 'record key, where it looks like an option')
     .option('--kind <kind>', 'only records of this kind')
+    .option('--spider <name>', 'only records of this spider')
     .action(
-      acts(async (session, flags: { url?: string; key?: string; kind?: string }) => {
-        const { url, key, kind } = flags
-        if (url === undefined && key === undefined)
-          throw new ShoalError('usage', 'no record chosen: pass --url or --key')
+      acts(async (session, word: string | undefined, flags: GetFlags) => {
+        const queries = queriesOf(word, flags)
         await session.withResults(async ({ store, pages }) => {
-          const query = {
-            ...(url === undefined ? {} : { url: asStored(url) }),
-            ...(key === undefined ? {} : { key }),
-            ...(kind === undefined ? {} : { kind }),
+          for (const query of queries) {
+            let found = 0
+            for await (const record of store.records.scan(query)) {
+              found += 1
+              const page = { fp: fingerprint(record.url), crawl: record.crawl, limit: FETCHES_READ }
+              const rawPage = await rawPagePath(pages, await store.fetches.of(page))
+              if (session.json) session.output.json({ ...record, rawPage })
+              else showRecord(session, record, rawPage)
+            }
+            if (found > 0) return
           }
-          let found = 0
-          for await (const record of store.records.scan(query)) {
-            found += 1
-            const page = { fp: fingerprint(record.url), crawl: record.crawl, limit: FETCHES_READ }
-            const rawPage = await rawPagePath(pages, await store.fetches.of(page))
-            if (session.json) session.output.json({ ...record, rawPage })
-            else showRecord(session, record, rawPage)
-          }
-          if (found === 0) {
-            throw new ShoalError(
-              'not_found',
-              `there is no record with ${url === undefined ? `the key ${key}` : `the URL ${url}`}`,
-              {
-                hint:
-                  url === undefined
-                    ? 'List records: `shoal records list`.'
-                    : 'See what happened to it: `shoal explain <url>`.',
-              },
-            )
-          }
+          throw await noRecord(queries, store.records)
         })
       }),
     )
   guide(get, {
     examples: [
-      ['records get --url https://books.example/catalogue/tome_1/index.html', 'the records of that page'],
-      ['records get --key B-0042 --kind book --json', 'one book, as JSON'],
+      ['records get B-0042', 'the record with this key'],
+      ['records get B-0042 --kind book --json', 'one book, as JSON'],
+      ['records get https://books.example/catalogue/tome_1/index.html', 'the records of that page'],
     ],
     exitCodes: ['notFound'],
   })
+}
+
+/** Tried one after the other: a record that has no other key has the URL of its page as one. */
+function queriesOf(word: string | undefined, flags: GetFlags): readonly [RecordQuery, ...RecordQuery[]] {
+  const { url, key = word, kind, spider } = flags
+  if (word !== undefined && flags.key !== undefined)
+    throw new ShoalError('usage', `two keys: ${word} and --key ${flags.key}`, { hint: 'Pass one of them.' })
+  if (url === undefined && key === undefined)
+    throw new ShoalError('usage', 'no record chosen: pass its key, or the URL of its page', {
+      hint: 'For example `shoal records get B-0042`; `shoal records list` shows keys.',
+    })
+  const rest = { ...(kind !== undefined && { kind }), ...(spider !== undefined && { spider }) }
+  const ofPage = (page: string) => ({ ...rest, url: asStored(page) })
+  if (url !== undefined) return [{ ...ofPage(url), ...(key !== undefined && { key }) }]
+  const query = { ...rest, key: String(key) }
+  return word !== undefined && parseUrl(word) !== null ? [query, ofPage(word)] : [query]
+}
+
+/** Records that are searched for a key that was meant. */
+const KEYS_READ = 10_000
+const KEYS_SHOWN = 3
+
+async function noRecord([query]: readonly [RecordQuery, ...RecordQuery[]], records: Pick<Records, 'scan'>) {
+  const { key, url, ...rest } = query
+  const among = [
+    ...(query.kind === undefined ? [] : [` of kind ${query.kind}`]),
+    ...(query.spider === undefined ? [] : [` of spider ${query.spider}`]),
+  ].join('')
+  if (key === undefined)
+    return new ShoalError('not_found', `there is no record${among} with the URL ${url}`, {
+      hint: 'See what happened to it: `shoal explain <url>`.',
+    })
+  const near: { readonly key: string; readonly distance: number }[] = []
+  let isEmpty = true
+  for await (const record of records.scan({ ...rest, limit: KEYS_READ })) {
+    isEmpty = false
+    const distance = nameDistance(key, record.key)
+    if (distance !== null) near.push({ key: record.key, distance })
+  }
+  const meant = near
+    .sort((a, b) => a.distance - b.distance)
+    .slice(0, KEYS_SHOWN)
+    .map((one) => one.key)
+  const list = `shoal records list${query.kind === undefined ? '' : ` --kind ${shellWord(query.kind)}`}`
+  return new ShoalError(
+    'not_found',
+    `there is no record${among} with the key ${key}${meant.length === 0 ? '' : `, did you mean ${meant.join(', ')}?`}`,
+    { hint: isEmpty ? 'List all records: `shoal records list`.' : `List keys: \`${list}\`.` },
+  )
 }
 
 /** Records have the URL of the page as the parser writes it. */

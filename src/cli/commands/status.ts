@@ -18,11 +18,12 @@ import { guide } from '../help.js'
 import type { Output } from '../output.js'
 import { acts, type Session } from '../session.js'
 import { clean } from '../terminal/clean.js'
-import { bytes, count, duration, moment, percent, rate } from '../terminal/format.js'
+import { bytes, count, duration, moment, percent, plural, rate } from '../terminal/format.js'
 import { type Live, liveLines } from '../terminal/live.js'
 import { stdout } from '../terminal/streams.js'
 import type { Style } from '../terminal/style.js'
-import { figure, shrinking, table } from '../terminal/table.js'
+import { figure, naming, remark, table } from '../terminal/table.js'
+import { wrap } from '../terminal/width.js'
 import { countLines } from '../views/counts-view.js'
 import { filteredLines } from '../views/filtered-view.js'
 import { lostCrawlMeant, showLost } from '../views/lost-view.js'
@@ -196,8 +197,15 @@ export function oneLine({
   ].join(' · ')
 }
 
-function screen(
-  { style, width }: Output,
+/** Every line fits: in live lines, what is wider is cut, and elsewhere the terminal would break it within a word. */
+function screen({ style, width: columns }: Output, snapshot: Snapshot): string[] {
+  const width = columns - 1
+  return screenLines(style, width, snapshot).flatMap((line) => wrap(line, width))
+}
+
+function screenLines(
+  style: Style,
+  width: number,
   { stats, hosts, workers, estimate, stalledMs, seen, visits, waits, advice, trouble, now }: Snapshot,
 ): string[] {
   const over = ended(stats)
@@ -211,8 +219,11 @@ function screen(
     ...(stats.args === undefined ? [] : [`arguments ${clean(argumentsText(stats.args))}`]),
     '',
     figures([stats.queued, 'queued'], [stats.delayed, 'delayed'], [stats.leased, 'in flight']).trimEnd(),
-    `${figures([stats.done, 'done'], [stats.skipped, 'skipped'], [stats.dead, 'dead'])}${style.dim(`${count(over)} of ${count(stats.total)}, ${percent(over, stats.total)}`)}`,
-    `${figures([stats.failed, 'failed'], [stats.retried, 'retried'], [stats.throttled, 'throttled'])}${style.dim(`${bytes(stats.bytes)} read`)}`,
+    figures([stats.done, 'done'], [stats.skipped, 'skipped'], [stats.dead, 'dead']).trimEnd(),
+    figures([stats.failed, 'failed'], [stats.retried, 'retried'], [stats.throttled, 'throttled']).trimEnd(),
+    style.dim(
+      `             ${count(over)} of ${plural(stats.total, 'link')} ended, ${percent(over, stats.total)}; ${bytes(stats.bytes)} read`,
+    ),
     ...visitLines(visits, style),
     ...filteredLines(stats, style),
     ...countLines(stats.counts, style),
@@ -269,10 +280,10 @@ function hostTable(hosts: readonly HostInfo[], now: number, width: number, style
     slotText(host, now),
   ])
   const columns = [
-    shrinking('host'),
+    naming('host'),
     ...['pending', 'in flight', 'done', 'latency'].map((title) => figure(title)),
-    'pace',
-    'next slot',
+    remark('pace'),
+    remark('next slot'),
   ]
   return table(columns, rows, width - 2, style.dim)
 }

@@ -7,7 +7,7 @@ import { acts } from '../session.js'
 import { clean } from '../terminal/clean.js'
 import { ago, bytes, count, duration, percent, rate } from '../terminal/format.js'
 import type { Style } from '../terminal/style.js'
-import { type Column, figure, shrinking, table } from '../terminal/table.js'
+import { type Column, figure, naming, table } from '../terminal/table.js'
 import { drainCommand } from './workers-drain.js'
 
 export function workersCommand(program: Command): void {
@@ -79,7 +79,7 @@ export function workerTable(workers: readonly WorkerSnapshot[], now: number, wid
     ]
   })
   const columns: Column[] = [
-    shrinking('worker'),
+    naming('worker'),
     { title: 'machine', yields: 6 },
     figure('pid', 8),
     { title: 'version', yields: 9 },

@@ -35,7 +35,7 @@ export function liveLines(stream: NodeJS.WriteStream): Live {
     draw(lines) {
       const width = stream.columns || 80
       // A wrapped line would be counted as one and not be erased completely.
-      const next = lines.map((line) => cutColoured(cleanLayout(line), width - 1))
+      const next = fitting(lines, stream.rows).map((line) => cutColoured(cleanLayout(line), width - 1))
       if (!hidden) {
         process.once('exit', showCursor)
         hidden = true
@@ -57,6 +57,14 @@ export function liveLines(stream: NodeJS.WriteStream): Live {
   }
   onScreen = live
   return live
+}
+
+/** What has scrolled out of the terminal cannot be drawn over. */
+function fitting(lines: readonly string[], rows = Number.POSITIVE_INFINITY): readonly string[] {
+  const room = rows - 1
+  if (lines.length <= room) return lines
+  const kept = lines.slice(0, Math.max(0, room - 1))
+  return [...kept, `… ${lines.length - kept.length} more lines: the terminal has ${rows} rows`]
 }
 
 /** Cuts a line with colours: the codes take no room, and the cut line ends without a colour. */

@@ -45,16 +45,23 @@ function take(characters: readonly string[], width: number): string[] {
 const COLOUR = /\x1b\[[0-9;]*m/g
 const ENDS: ReadonlySet<string> = new Set(['\x1b[0m', '\x1b[22m', '\x1b[27m', '\x1b[39m'])
 
-/** Wrapped between words, the following lines indented; a colour is ended at each break and resumed after it. */
+/**
+ * Wrapped between words, the following lines two columns further in than the first; a colour is ended at each break and resumed after it. A word that is
+ * wider than the terminal, as a URL may be, is left to the terminal: it stays one word when it is copied.
+ */
 export function wrap(line: string, width: number): string[] {
   if (widthOf(line) <= width) return [line]
+  const text = line.trimStart()
+  const lead = ' '.repeat(line.length - text.length)
   const lines: string[] = []
   let current = ''
-  for (const word of line.split(' ')) {
-    if (current !== '' && widthOf(current) + 1 + widthOf(word) > width) {
+  for (const word of text.split(' ')) {
+    if (current === '') current = lead + word
+    else if (widthOf(current) + 1 + widthOf(word) <= width) current += ` ${word}`
+    else {
       lines.push(current)
-      current = `  ${word}`
-    } else current = current === '' ? word : `${current} ${word}`
+      current = `${lead}  ${word}`
+    }
   }
   return painted([...lines, current])
 }

@@ -4,8 +4,8 @@ import { clean } from '../../../src/cli/terminal/clean.js'
 import { bytes, count, duration, percent, plural, rate } from '../../../src/cli/terminal/format.js'
 import { liveLines } from '../../../src/cli/terminal/live.js'
 import { styleFor } from '../../../src/cli/terminal/style.js'
-import { table } from '../../../src/cli/terminal/table.js'
-import { cutEnd, cutMiddle, padEnd, widthOf } from '../../../src/cli/terminal/width.js'
+import { figure, naming, remark, table } from '../../../src/cli/terminal/table.js'
+import { cutEnd, cutMiddle, padEnd, widthOf, wrap } from '../../../src/cli/terminal/width.js'
 
 describe('numbers', () => {
   it('are written for people', () => {
@@ -80,8 +80,50 @@ describe('a table', () => {
     ])
   })
 
+  it('never cuts a name: it has a line of its own where it is too long, and remarks go below', () => {
+    const hosts = [
+      ['a-very-long-host-name.shop.example', '7', 'every 3.0 s, 2 at once', 'in 1.8 s: crawl delay'],
+      ['b.example', '1,000', '', 'now'],
+    ]
+    const titles = [naming('host'), figure('pending'), remark('pace'), remark('next slot')]
+    expect(table(titles, hosts, 30, (text) => text)).toEqual([
+      'host                   pending',
+      'a-very-long-host-name.shop.example',
+      '                             7',
+      '  pace: every 3.0 s, 2 at',
+      '    once; next slot: in 1.8 s:',
+      '    crawl delay',
+      'b.example                1,000',
+      '  next slot: now',
+    ])
+    expect(table(titles, hosts, 200, (text) => text)).toHaveLength(3)
+  })
+
+  it('drops columns before it gives a name a line of its own', () => {
+    const titles = [naming('worker'), { title: 'machine', yields: 1 }, figure('done')]
+    expect(table(titles, [['mill-1-k0hq9f3z', 'mill', '7']], 24, (text) => text)).toEqual([
+      'worker           done',
+      'mill-1-k0hq9f3z     7',
+    ])
+  })
+
   it('cuts nothing on a pipe', () => {
     expect(table(columns, rows, Number.POSITIVE_INFINITY, (text) => text)[1]).toContain('/a/very/long/path')
+  })
+})
+
+describe('a wrapped line', () => {
+  it('keeps its indent, and continues two columns further in', () => {
+    expect(wrap('  one two three four', 12)).toEqual(['  one two', '    three', '    four'])
+    expect(wrap('  short', 12)).toEqual(['  short'])
+  })
+
+  it('leaves a word whole that is too long', () => {
+    expect(wrap('see https://shop.example/a/long/path now', 12)).toEqual([
+      'see',
+      '  https://shop.example/a/long/path',
+      '  now',
+    ])
   })
 })
 
@@ -95,9 +137,9 @@ describe('colours', () => {
 })
 
 describe('live lines', () => {
-  const record = () => {
+  const record = (rows?: number) => {
     let written = ''
-    const stream = { columns: 20, write: (text: string) => (written += text) } as unknown as NodeJS.WriteStream
+    const stream = { columns: 20, rows, write: (text: string) => (written += text) } as unknown as NodeJS.WriteStream
     return { live: liveLines(stream), written: () => written }
   }
 
@@ -110,6 +152,13 @@ describe('live lines', () => {
     expect(written()).toBe(
       '\x1b[?25lone\ntwo\n\x1b[2A\r\x1b[Jthree\n\x1b[1A\r\x1b[Jsaid\nthree\n\x1b[1A\r\x1b[J\x1b[?25h',
     )
+  })
+
+  it('leave out what does not fit on the terminal, which could not be drawn over', () => {
+    const { live, written } = record(4)
+    live.draw(['1', '2', '3', '4', '5'])
+    expect(written()).toContain('1\n2\n… 3 more lines:')
+    expect(written()).not.toContain('3\n4')
   })
 
   it('never wrap, colours or not', () => {
