@@ -8,6 +8,7 @@ import { failureText } from './failure.js'
 import type { Session } from './session.js'
 import { clean } from './terminal/clean.js'
 import { plural, timeOfDay } from './terminal/format.js'
+import { stderr, stdout } from './terminal/streams.js'
 
 const CLEAR_SCREEN = '\x1b[2J\x1b[3J\x1b[H'
 const MODULES: ReadonlySet<string> = new Set(['.ts', '.mts', '.cts', '.js', '.mjs', '.cjs', '.json'])
@@ -35,10 +36,10 @@ export async function watchPage(session: Session, { order, file, start, show }: 
   let because = ''
 
   const display = ({ page, failure }: Ended) => {
-    if (process.stdout.isTTY && !json) process.stdout.write(CLEAR_SCREEN)
+    if (stdout.isTTY && !json) stdout.write(CLEAR_SCREEN)
     if (because !== '' && !json) output.print(output.style.dim(because))
     if (page !== null) show(page)
-    if (failure !== null) process.stderr.write(failureText(failure, { json, debug: false, style: output.style }))
+    if (failure !== null) stderr.write(failureText(failure, { json, debug: false, style: output.style }))
     if (process.stdin.isTTY && !json)
       output.print(output.style.dim(`\nwatching ${plural(files.length, 'file')}: r fetches the page again, q ends`))
   }
