@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js'
 import type { CacheSettings } from '../config.js'
-import { type CacheSize, clearFolder, prepareFolder } from '../fetch/cache/cache-folder.js'
+import { type CacheSize, clearFolder, prepareFolder, sizeOfFolder } from '../fetch/cache/cache-folder.js'
 import { type FolderCache, openResponseCache } from '../fetch/cache/response-cache.js'
 import type { Log } from '../log.js'
 
@@ -15,4 +15,8 @@ export async function prepareCache({ folder }: CacheSettings, clear: boolean): P
 export function openCache(settings: CacheSettings, clock: Clock, log: Log): FolderCache {
   const onUnwritable = (reason: string) => log.warn('cache.unwritable', { folder: settings.folder, reason })
   return openResponseCache({ ...settings, clock, onUnwritable })
+}
+
+export function cacheSize(folder: string): Promise<CacheSize> {
+  return sizeOfFolder(folder)
 }

@@ -15,7 +15,7 @@ export async function fromCache(
   sendOut: (sending: Sending) => Promise<FetchResponse | Busy>,
 ): Promise<FetchResponse | Busy> {
   const { parts, request } = sending
-  // A login is made only for a request that is really sent: yesterday's cookies would be of no use to it.
+  // A visitor logs in only for a request that is really sent: yesterday's cookies would be of no use to it.
   if (request.visitor !== undefined) return sendOut(sending)
   const asked = cacheable(sending)
   // Before the cache is read: a page of an address that the spider may no longer visit stays where it is.

@@ -121,6 +121,8 @@ it('is never the default, and --cache-clear empties it', async () => {
   expect(code).toBe(0)
   expect(err).toMatch(/^deleted \d+ responses \(\d+ kB\) from \.shoal\/cache$/m)
   expect(out).toContain(`no responses from the cache, ${PAGES + 4} from the network`)
+  const doctor = await shoal(['doctor'], { cwd: dir })
+  expect(doctor.out).toMatch(new RegExp(`cache .*\\.shoal/cache: ${PAGES + 4} responses, `))
 })
 
 it('refuses a folder with other files, and leaves them alone', async () => {

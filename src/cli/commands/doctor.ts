@@ -9,6 +9,7 @@ import { healthOf, STALLED_MS, spiderHolders, workerState } from '../../observe/
 import { type MissingWorker, missingText, missingWorkers } from '../../observe/snapshots/waits.js'
 import { recordsStayHere } from '../../run/setup-warnings.js'
 import type { Backends } from '../../wire/backends.js'
+import { cacheCheck } from '../checks/cache-check.js'
 import { type Check, serverStoreChecks } from '../checks/store-checks.js'
 import { crawlsNewestFirst, hasEnded } from '../crawl-choice.js'
 import { guide } from '../help.js'
@@ -34,7 +35,11 @@ export function doctorCommand(program: Command): void {
     .description('check this machine, the backends and the crawls')
     .action(
       acts(async (session) => {
-        const checks = [nodeCheck(), filesCheck(), ...configCheck(session), ...(await databaseChecks(session))]
+        const checks = [
+          ...[nodeCheck(), filesCheck(), ...configCheck(session)],
+          ...(await databaseChecks(session)),
+          ...(await cacheCheck(session)),
+        ]
         const failed = checks.filter((check) => check.status === 'fail')
         if (session.json) session.output.json({ ok: failed.length === 0, checks })
         else print(session, checks)

@@ -26,7 +26,7 @@ type Evaluate = REPLServer['eval']
 type Context = Parameters<Evaluate>[1]
 type Callback = Parameters<Evaluate>[3]
 
-/** Node's own prompt with our commands in it. Resolves when it has ended: Ctrl-D, `.exit`, or the end of the input. */
+/** Node's own prompt with our commands in it. Resolves when it has ended: Ctrl-D, or the end of the input. */
 export function runRepl(options: ReplOptions): Promise<void> {
   const { commands, interactive, colors, writer, onInterrupt } = options
   const lines = interactive ? null : new PassThrough()

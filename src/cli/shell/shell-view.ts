@@ -22,7 +22,7 @@ links('a.next')          absolute URLs of the links, with what the spider's filt
 fetch('/page/2')         another page, relative to this one: page and $ are that page then
 records()                with a spider: what its route makes of the page
 view()                   saves the page to a file, for a browser or an editor
-.editor  .exit  .help    several lines at once, the end, the prompt's own commands`
+.editor  .help  Ctrl-D   several lines at once, the prompt's own commands, the end`
 
 /** More than this is counted. */
 const LINKS_SHOWN = 50
