@@ -119,9 +119,9 @@ export const linkRoutes: readonly Route[] = [
     params: aCrawl,
     query: z.strictObject({ url: z.string().min(1).max(URL_MOST) }),
     answer: history,
-    async handle({ backends, snapshots, clock, spiderNamed }, { params, query: { url } }) {
+    async handle({ backends, snapshots, clock, spiderOf }, { params, query: { url } }) {
       const crawl = await snapshots.known(params.crawl)
-      const spider = await spiderNamed(crawl.spider)
+      const spider = await spiderOf(crawl)
       const history = await readUrlHistory(backends, { crawl: crawl.id, url, spider, now: clock.now() })
       return {
         ...history,

@@ -32,8 +32,8 @@ export interface ApiParts {
   readonly log: Log
   /** Spiders that can be started from here, by name. */
   readonly spiders: ReadonlySet<string>
-  /** The current spider, if its file is known: for the history of a URL. */
-  readonly spiderNamed: (name: string) => Promise<Spider | null>
+  /** The spider of a crawl as it is now, with the arguments of the crawl, if its file is known: for the history of a URL. */
+  readonly spiderOf: (crawl: CrawlInfo) => Promise<Spider | null>
   /** Opens a crawl of one of them and adds its start URLs in the background. */
   readonly start: (spider: string, fresh: boolean) => Promise<Begun>
   /** For /metrics, /healthz and /readyz. */

@@ -1,7 +1,8 @@
 import { type Command, Option } from 'commander'
 import { CONFIG, isOnServer, maskUrl } from '../config.js'
 import type { SidecarParts } from '../run/sidecar.js'
-import { rememberedSpider } from './export/source-memory.js'
+import { isCrawlOf } from '../spider/arguments.js'
+import { spiderOfCrawl } from './export/source-memory.js'
 import { plain, type Session } from './session.js'
 import { stderr } from './terminal/streams.js'
 
@@ -39,8 +40,10 @@ export async function serveDashboardHere(
       queue: maskUrl(queue),
       store: maskUrl(store),
       spiders: new Set(spiders.map(({ name }) => name)),
-      spiderNamed: async (name) =>
-        spiders.find((spider) => spider.name === name) ?? (await rememberedSpider(settings, name)),
+      async spiderOf(crawl) {
+        const loaded = spiders.find(({ name, args }) => name === crawl.spider && isCrawlOf({ args }, crawl.args))
+        return loaded ?? (await spiderOfCrawl(settings, crawl))
+      },
       start,
     },
     { host: dashboardHost, port: dashboardPort, token, publicUrl },

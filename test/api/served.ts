@@ -103,7 +103,7 @@ export function partsOf(
     queue: maskUrl(queue),
     store: maskUrl(store),
     spiders: new Set(spiders),
-    spiderNamed: async () => null,
+    spiderOf: async () => null,
     monitor: createMonitor({ backends, clock: systemClock, fleet: false, queue: true, localWorkers: null }),
     start: async (_spider, fresh) => ({ crawl: CRAWL, resumed: !fresh, setAside: fresh ? { id: 'shop-old' } : null }),
   }

@@ -8,10 +8,11 @@ import { refuseUnknown } from '../known-names.js'
 import { type RecordFlags, recordFilters, recordQuery } from '../record-filters.js'
 import { acts, type Session } from '../session.js'
 import { withSignals } from '../signals.js'
+import { type ArgFlags, argOption, fileSource } from '../spider-choice.js'
 import { count, plural } from '../terminal/format.js'
 import { stderr, stdout } from '../terminal/streams.js'
 
-interface ExportFlags extends RecordFlags {
+interface ExportFlags extends RecordFlags, ArgFlags {
   readonly format?: ExportFormat | 'warc'
   readonly out?: string
   readonly incremental?: string
@@ -50,6 +51,7 @@ export function exportCommand(program: Command): void {
         )
       }),
     )
+  argOption(command)
   guide(command, {
     examples: [
       ['export --out books.csv --kind book', 'a table; cells that a spreadsheet would run as formulas are escaped'],
@@ -88,7 +90,7 @@ function checkFlags(flags: ExportFlags, format: ExportFormat | 'warc'): void {
   if (flags.merged !== undefined) {
     for (const name of ['spider', 'site', 'crawl'] as const)
       if (flags[name] !== undefined) refuse(`--${name} cannot be combined with --merged`, `Drop --${name}.`)
-  }
+  } else if (flags.arg !== undefined) refuse('-a is for the spider of --merged', 'Drop -a, or pass --merged <spider>.')
   if (flags.out === undefined && stdout.isTTY && (format === 'parquet' || format === 'warc'))
     refuse(`${format} is binary and cannot be printed to a terminal`, 'Pass --out <file>, or pipe the output.')
 }
@@ -103,7 +105,8 @@ function exportRecords(session: Session, flags: ExportFlags, format: ExportForma
     const query = { ...recordQuery(flags, session.clock.now()), ...(noted !== null && { spider: noted.spider }) }
     const { exportStoredRecords } = await import('../export/export-records.js')
     const asked = {
-      ...{ format, out, query, incremental: flags.incremental ?? null, merged: flags.merged ?? null },
+      ...{ format, out, query, incremental: flags.incremental ?? null },
+      merged: flags.merged === undefined ? null : fileSource(flags.merged, flags),
       ...{ crawl: noted?.crawl ?? null, dataOnly: flags.dataOnly === true },
     }
     const { rows, leftOut } = await exportStoredRecords(session, results, asked, signal)

@@ -12,7 +12,7 @@ import { controlled } from '../controlled.js'
 import { guide } from '../help.js'
 import { acts, type Session } from '../session.js'
 import { withSignals } from '../signals.js'
-import { spiderByWord, spiderUnknown } from '../spider-choice.js'
+import { type ArgFlags, argOption, spiderByWord, spiderUnknown } from '../spider-choice.js'
 import { clean } from '../terminal/clean.js'
 import { ago, count, duration, plural } from '../terminal/format.js'
 import { stderr } from '../terminal/streams.js'
@@ -50,9 +50,9 @@ function listCommand(outlets: Command): void {
     .description('list outlets with their state and lag')
     .argument('[spider]', 'only outlets of this spider (name or file)')
     .action(
-      acts(async (session, word: string | undefined) => {
+      acts(async (session, word: string | undefined, { arg }: ArgFlags) => {
         const { output, clock, json } = session
-        const spider = word === undefined ? null : await nameOf(session, word)
+        const spider = word === undefined ? null : await nameOf(session, word, arg)
         await session.withResults(async ({ store }) => {
           const found = (await store.outlets.list()).filter((one) => spider === null || one.spider === spider)
           const now = clock.now()
@@ -82,6 +82,7 @@ function listCommand(outlets: Command): void {
         })
       }),
     )
+  argOption(list)
   guide(list, {
     examples: [
       ['outlets list', 'waiting: the target is down; stopped: it rejects records and needs a fix'],
@@ -119,9 +120,9 @@ function runCommand(outlets: Command): void {
     .option('--follow', 'keep sending new records until Ctrl-C or SIGTERM', false)
     .option(CONFIG.grace.flag, `how long to keep delivering after Ctrl-C or SIGTERM (default: ${CONFIG.grace.default})`)
     .action(
-      acts(async (session, word: string, names: string[], flags: { follow: boolean }) => {
+      acts(async (session, word: string, names: string[], flags: ArgFlags & { follow: boolean }) => {
         const { settings, output, json, clock } = session
-        const chosen = await chooseOutlets(session, word, names)
+        const chosen = await chooseOutlets(session, word, names, flags.arg)
         // Without --follow the command prints the result of each outlet at the end.
         const log = flags.follow ? createLog(settings.logLevel, clock, (line) => stderr.write(line)) : silentLog
         const onDrain = () => {
@@ -153,6 +154,7 @@ function runCommand(outlets: Command): void {
         })
       }),
     )
+  argOption(run)
   guide(run, {
     examples: [
       ['outlets run books.ts', 'deliver what the last run could not'],
@@ -206,9 +208,9 @@ function resetCommand(outlets: Command): void {
         .makeOptionMandatory(),
     )
     .action(
-      acts(async (session, word: string, outlet: string, { to }: { to: (typeof PLACES)[number] }) => {
+      acts(async (session, word: string, outlet: string, { to, arg }: ArgFlags & { to: (typeof PLACES)[number] }) => {
         const { output, json } = session
-        const spider = await spiderByWord(session, word)
+        const spider = await spiderByWord(session, word, arg)
         const name = spider?.name ?? word
         const full = `${name}/${outlet}`
         await session.withResults(async ({ store }) => {
@@ -226,6 +228,7 @@ function resetCommand(outlets: Command): void {
         else output.print(`${clean(full)} ${DONE[to]}`)
       }),
     )
+  argOption(reset)
   guide(reset, {
     examples: [
       ['outlets reset books webhook --to here', 'the receiver is fixed: continue'],
@@ -248,9 +251,9 @@ function testCommand(outlets: Command): void {
     .argument('<spider>', 'spider file or name')
     .argument('[outlet...]', 'only these outlets (the name after the slash)')
     .action(
-      acts(async (session, word: string, names: string[]) => {
+      acts(async (session, word: string, names: string[], { arg }: ArgFlags) => {
         const { settings, output, json } = session
-        const chosen = await chooseOutlets(session, word, names)
+        const chosen = await chooseOutlets(session, word, names, arg)
         const { testOutlets } = await import('../../run/outlets.js')
         const tested = await testOutlets(chosen, settings.queue)
         for (const { outlet, sent } of tested) {
@@ -267,6 +270,7 @@ function testCommand(outlets: Command): void {
         )
       }),
     )
+  argOption(test)
   guide(test, {
     examples: [['outlets test books.ts', 'before a crawl: check addresses, secrets and keys']],
     exitCodes: ['notFound'],
@@ -278,12 +282,17 @@ function placeOf(outlet: Outlet): string {
   return `${new URL(outlet.url).origin}, ${outlet.secretEnv === null ? 'not signed' : `signed with ${outlet.secretEnv}`}`
 }
 
-async function nameOf(session: Session, word: string): Promise<string> {
-  return (await spiderByWord(session, word))?.name ?? word
+async function nameOf(session: Session, word: string, args: ArgFlags['arg']): Promise<string> {
+  return (await spiderByWord(session, word, args))?.name ?? word
 }
 
-async function chooseOutlets(session: Session, word: string, names: readonly string[]): Promise<readonly Outlet[]> {
-  const spider = await spiderByWord(session, word)
+async function chooseOutlets(
+  session: Session,
+  word: string,
+  names: readonly string[],
+  args: ArgFlags['arg'],
+): Promise<readonly Outlet[]> {
+  const spider = await spiderByWord(session, word, args)
   if (spider === null) throw spiderUnknown(word, 'the spider file instead of the name')
   if (spider.outlets.length === 0)
     throw new ShoalError('not_found', `the spider ${spider.name} has no outlets`, {

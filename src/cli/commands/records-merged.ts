@@ -5,6 +5,7 @@ import { mergedKinds, mergedOf } from '../export/merged-kinds.js'
 import { guide } from '../help.js'
 import type { Output } from '../output.js'
 import { acts, wholeNumber } from '../session.js'
+import { type ArgFlags, argOption } from '../spider-choice.js'
 import { clean } from '../terminal/clean.js'
 import { ago, count, plural } from '../terminal/format.js'
 import { shrinking } from '../terminal/table.js'
@@ -13,7 +14,7 @@ import { cutEnd } from '../terminal/width.js'
 const VALUE_WIDTH = 60
 const SITES_NAMED = 5
 
-interface MergedFlags {
+interface MergedFlags extends ArgFlags {
   readonly kind?: string
   readonly identity?: string
   readonly limit: number
@@ -30,7 +31,7 @@ export function recordsMergedCommand(records: Command): void {
     .action(
       acts(async (session, file: string, flags: MergedFlags) => {
         const { loadSpider } = await import('../../spider/load.js')
-        const spider = await loadSpider(file)
+        const spider = await loadSpider(file, flags.arg)
         const kinds = mergedKinds(spider, flags.kind)
         await session.withResults(async ({ store }) => {
           const { output, clock, json } = session
@@ -55,6 +56,7 @@ export function recordsMergedCommand(records: Command): void {
         })
       }),
     )
+  argOption(merged)
   guide(merged, {
     examples: [
       ['records merged shops.ts --kind product', 'the first products, each once'],

@@ -4,11 +4,11 @@ import type { KindColumns, KindTables, KindViews, RefreshedTable } from '../../s
 import { columnsOfKinds } from '../export/kind-columns.js'
 import { guide } from '../help.js'
 import { acts, type Session } from '../session.js'
-import { spiderByWord } from '../spider-choice.js'
+import { type ArgFlags, argOption, spiderByWord } from '../spider-choice.js'
 import { plural } from '../terminal/format.js'
 import { shownProgress } from '../views/work-progress.js'
 
-interface ViewsFlags {
+interface ViewsFlags extends ArgFlags {
   readonly kind?: string
   readonly tables: boolean
   readonly print: boolean
@@ -34,7 +34,7 @@ export function viewsCommand(program: Command): void {
             throw new ShoalError('usage', 'this store has no SQL', {
               hint: 'Pass --store sqlite:<file> or --store postgres://….',
             })
-          const spider = await spiderByWord(session, word)
+          const spider = await spiderByWord(session, word, flags.arg)
           const kinds = await columnsOfKinds(store, spider?.name ?? word, spider, flags.kind)
           for (const kind of kinds) {
             if (flags.print) print(session, views, kind, flags.tables)
@@ -44,6 +44,7 @@ export function viewsCommand(program: Command): void {
         })
       }),
     )
+  argOption(command)
   guide(command, {
     examples: [
       ['views books.ts', 'then: SELECT title, price FROM shoal.books_book WHERE price < 10'],

@@ -10,7 +10,7 @@ import type { Session } from '../session.js'
 import { stderr } from '../terminal/streams.js'
 import { shownProgress } from '../views/work-progress.js'
 import { crawlSource } from './crawl-source.js'
-import { mergedSource } from './merged-kinds.js'
+import { type MergedBy, mergedSource } from './merged-kinds.js'
 
 export interface RecordsExport {
   readonly format: ExportFormat
@@ -20,7 +20,7 @@ export interface RecordsExport {
   /** Only what changed since the last export with this name. */
   readonly incremental: string | null
   /** Records merged by the rules of this spider file; null: each as it is stored. */
-  readonly merged: string | null
+  readonly merged: MergedBy | null
   /** Only what this crawl stored or confirmed; null: whichever crawl it was. */
   readonly crawl: string | null
   /** Only the records' own fields. */

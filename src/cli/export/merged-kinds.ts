@@ -1,4 +1,5 @@
 import { ShoalError } from '../../errors.js'
+import type { CrawlArgs } from '../../frontier/frontier.js'
 import { type MergedRecord, mergedRecords } from '../../merge/merged-records.js'
 import type { Spider } from '../../spider/spider.js'
 import type { Entities } from '../../store/entities.js'
@@ -29,10 +30,20 @@ export async function* mergedOf(
   yield* mergedRecords(entities, { spider: spider.name, kind, rules: merge.rules, ...spelled })
 }
 
+/** The spider file with the merge rules. */
+export interface MergedBy {
+  readonly path: string
+  readonly args?: CrawlArgs
+}
+
 /** A record source for exports whose records are merged. */
-export async function mergedSource(entities: Entities, file: string, kind: string | undefined): Promise<RecordSource> {
+export async function mergedSource(
+  entities: Entities,
+  { path, args }: MergedBy,
+  kind: string | undefined,
+): Promise<RecordSource> {
   const { loadSpider } = await import('../../spider/load.js')
-  const spider = await loadSpider(file)
+  const spider = await loadSpider(path, args)
   const kinds = mergedKinds(spider, kind)
   return {
     async *scan({ since = 0 }: RecordQuery) {
