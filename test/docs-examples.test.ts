@@ -94,6 +94,7 @@ describe('TypeScript in the docs', () => {
     const compilerOptions = {
       ...{ strict: true, noEmit: true, skipLibCheck: true, exactOptionalPropertyTypes: true, types: ['node'] },
       ...{ target: 'es2023', lib: ['es2023'], module: 'nodenext', moduleResolution: 'nodenext' },
+      ...{ allowImportingTsExtensions: true },
     }
     writeFileSync(join(dir.path, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
     for (const { file, module } of EXAMPLES) writeFileSync(join(dir.path, file), module)
