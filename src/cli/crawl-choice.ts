@@ -1,6 +1,7 @@
 import { isFileCrawl } from '../coordinator/file-crawl.js'
 import { ShoalError } from '../errors.js'
 import type { CrawlInfo, Frontier } from '../frontier/frontier.js'
+import { unknownName } from './known-names.js'
 
 /** Newest first. */
 export async function crawlsNewestFirst(frontier: Frontier): Promise<CrawlInfo[]> {
@@ -27,7 +28,12 @@ export function chooseCrawl(newestFirst: readonly CrawlInfo[], word?: string): C
       : (newestFirst.find((crawl) => crawl.id === word) ??
         newestFirst.find((crawl) => crawl.spider === word) ??
         byPrefix(newestFirst, word))
-  if (chosen === undefined) throw new ShoalError('not_found', `there is no crawl '${word}'`)
+  if (chosen === undefined)
+    throw unknownName(
+      'crawl',
+      word ?? '',
+      newestFirst.flatMap(({ id, spider }) => [spider, id]),
+    )
   return chosen
 }
 

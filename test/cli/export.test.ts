@@ -224,8 +224,11 @@ describe('an export that is stopped', () => {
 
   it('by a folder that is none says so, and leaves nothing', async () => {
     writeFileSync('plain', '')
+    // The large database has no raw pages.
     for (const name of ['x.parquet', 'x.sql.gz', 'x.warc.gz'])
-      expect(await refusal(...args, '--out', join('plain', name))).toMatchObject({
+      expect(
+        await refusal(...(name.endsWith('.warc.gz') ? ['export'] : args), '--out', join('plain', name)),
+      ).toMatchObject({
         code: 'out_unwritable',
         exitCode: 4,
       })
@@ -260,7 +263,20 @@ describe('an export of something that is not there', () => {
     expect(names()).toEqual(before)
   })
 
+  it('in an archive of pages is refused too', async () => {
+    writeFileSync('good.warc.gz', 'good')
+    expect(await refusal('export', '--out', 'good.warc.gz', '--spider', 'boks')).toMatchObject({
+      ...{ exitCode: 5, message: "there is no spider 'boks'", hint: expect.stringContaining('Did you mean') },
+    })
+    expect(await refusal('export', '--out', 'good.warc.gz', '--since', '2099-01-01')).toMatchObject({
+      ...{ exitCode: 5, message: 'no raw pages match: good.warc.gz stays as it is' },
+    })
+    expect(readFileSync('good.warc.gz', 'utf8')).toBe('good')
+  })
+
   it.each([
+    ['outlets', 'list', 'boks'],
+    ['status', 'boks'],
     ['records', 'list', '--kind', 'bok'],
     ['records', 'rejected', '--kind', 'bok'],
     ['records', 'stats', '--kind', 'bok'],

@@ -100,7 +100,9 @@ describe('records stats', () => {
   })
 
   it('says when there is nothing, and what a window is', async () => {
-    expect(await call('records', 'stats', 'nobody')).toMatchObject({ code: 0, out: '', err: 'no matching records\n' })
+    expect(await call('records', 'stats', 'nobody')).toMatchObject({
+      ...{ code: 5, out: '', err: expect.stringContaining("there is no spider 'nobody'") },
+    })
     const { code, err } = await call('records', 'stats', '--window', 'soon')
     expect(code).toBe(2)
     expect(err).toContain('Expected a duration like 24h or 7d.')

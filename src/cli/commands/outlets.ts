@@ -10,6 +10,7 @@ import type { OutletInfo } from '../../store/outlets.js'
 import type { RecordStore } from '../../store/record-store.js'
 import { controlled } from '../controlled.js'
 import { guide } from '../help.js'
+import { refuseUnknown } from '../known-names.js'
 import { acts, type Session } from '../session.js'
 import { withSignals } from '../signals.js'
 import { type ArgFlags, argOption, spiderByWord, spiderUnknown } from '../spider-choice.js'
@@ -55,6 +56,8 @@ function listCommand(outlets: Command): void {
         const spider = word === undefined ? null : await nameOf(session, word, arg)
         await session.withResults(async ({ store }) => {
           const found = (await store.outlets.list()).filter((one) => spider === null || one.spider === spider)
+          // A spider that has never run, but has a file, is known by its file.
+          if (spider !== null && spider === word && found.length === 0) await refuseUnknown(store, { spider })
           const now = clock.now()
           const listed = await Promise.all(found.map((info) => withLag(store, info, now)))
           if (json) return output.jsonLines(listed)

@@ -10,6 +10,7 @@ import {
   workerSnapshots,
 } from '../../observe/snapshots/snapshot.js'
 import { readTrouble, type Trouble } from '../../observe/trouble.js'
+import { type NeverMatched, neverMatched } from '../../quality/never-matched.js'
 import { argumentsText } from '../../spider/arguments.js'
 import { describeFiltered } from '../../url/filter-reasons.js'
 import type { Backends } from '../../wire/backends.js'
@@ -27,6 +28,7 @@ import { wrap } from '../terminal/width.js'
 import { countLines } from '../views/counts-view.js'
 import { filteredLines } from '../views/filtered-view.js'
 import { lostCrawlMeant, showLost } from '../views/lost-view.js'
+import { neverMatchedLines } from '../views/never-matched-view.js'
 import { adviceLines, ended, endText, waitLines } from '../views/progress-view.js'
 import { visitLines } from '../views/visits-view.js'
 import { workerJson, workerTable } from './workers.js'
@@ -79,6 +81,7 @@ interface Snapshot extends CrawlSnapshot {
   /** Workers that are alive, and those that are missing. */
   readonly seen: readonly WorkerSnapshot[]
   readonly trouble: Trouble | null
+  readonly neverMatched: readonly NeverMatched[]
 }
 
 async function takeSnapshot({ settings }: Session, backends: Backends, crawl: CrawlInfo): Promise<Snapshot> {
@@ -86,7 +89,8 @@ async function takeSnapshot({ settings }: Session, backends: Backends, crawl: Cr
   const workers = await workerSnapshots(backends, now)
   const seen = workers.filter((worker) => isListed(worker, now))
   const snapshot = await crawlSnapshotOf(backends, crawl, workers, now, isOnServer(settings.queue))
-  return { ...snapshot, seen, trouble: await readTrouble(backends.notes, crawl.id) }
+  const trouble = await readTrouble(backends.notes, crawl.id)
+  return { ...snapshot, seen, trouble, neverMatched: neverMatched(await backends.store.matches.of(crawl.id)) }
 }
 
 function asJson({
@@ -100,6 +104,7 @@ function asJson({
   waits,
   advice,
   trouble,
+  neverMatched: never,
   now,
 }: Snapshot): Record<string, unknown> {
   const { state, startedAt, total, queued, delayed, leased, done, failed, retried, dead } = stats
@@ -122,6 +127,7 @@ function asJson({
     seeding: stats.seeding,
     spiderChanges: stats.spiderChanges,
     visits,
+    neverMatched: never.map(({ crawl: _, ...row }) => row),
     healthy: stalledMs === 0,
     waits,
     advice,
@@ -206,7 +212,20 @@ function screen({ style, width: columns }: Output, snapshot: Snapshot): string[]
 function screenLines(
   style: Style,
   width: number,
-  { stats, hosts, workers, estimate, stalledMs, seen, visits, waits, advice, trouble, now }: Snapshot,
+  {
+    stats,
+    hosts,
+    workers,
+    estimate,
+    stalledMs,
+    seen,
+    visits,
+    waits,
+    advice,
+    trouble,
+    neverMatched: never,
+    now,
+  }: Snapshot,
 ): string[] {
   const over = ended(stats)
   const started = stats.startedAt ?? stats.createdAt
@@ -225,6 +244,7 @@ function screenLines(
       `             ${count(over)} of ${plural(stats.total, 'link')} ended, ${percent(over, stats.total)}; ${bytes(stats.bytes)} read`,
     ),
     ...visitLines(visits, style),
+    ...neverMatchedLines(never, style),
     ...filteredLines(stats, style),
     ...countLines(stats.counts, style),
     '',

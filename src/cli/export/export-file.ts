@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { extname } from 'node:path'
 import { ShoalError } from '../../errors.js'
 import type { ExportFormat } from '../../store/export/formats.js'
@@ -26,4 +27,10 @@ export function formatFor(out: string | undefined, asked: ExportFormat | 'warc' 
     throw new ShoalError('usage', `${out}: Parquet files are already compressed`, { hint: 'Drop .gz from the name.' })
   }
   return format
+}
+
+/** What would be written has nothing in it; the file is left alone. */
+export function nothingToExport(what: string, out: string, hint: string): ShoalError {
+  const left = existsSync(out) ? `${out} stays as it is` : `${out} was not created`
+  return new ShoalError('not_found', `${what}: ${left}`, { hint })
 }

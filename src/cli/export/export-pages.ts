@@ -3,9 +3,11 @@ import type { KeptPage, KeptPageQuery, KeptPages } from '../../store/kept-pages.
 import { version } from '../../version.js'
 import type { Backends } from '../../wire/backends.js'
 import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
+import { refuseUnknown } from '../known-names.js'
 import type { Session } from '../session.js'
 import { stderr, stdout } from '../terminal/streams.js'
 import { shownProgress } from '../views/work-progress.js'
+import { nothingToExport } from './export-file.js'
 
 const PART = 100
 
@@ -27,6 +29,7 @@ export async function exportKeptPages(
 ): Promise<WarcResult> {
   const { warcToFiles, warcToStream } = await import('../../store/export/warc.js')
   const queries = await queriesFor(backends, asked)
+  if (asked.out !== null) await refuseEmpty(backends.store.pages, queries, asked.out)
   const progress = shownProgress(session, 'pages', await expected(backends.store.pages, queries))
   const archive = {
     pages: pagesOf(backends.store.pages, queries),
@@ -59,9 +62,18 @@ async function queriesFor(
     const chosen = chooseCrawl(await crawlsNewestFirst(frontier), crawl)
     return [{ spider: chosen.spider, crawl: chosen.id, ...more }]
   }
-  if (spider !== undefined) return [{ spider, ...more }]
+  if (spider !== undefined) {
+    await refuseUnknown(store, { spider })
+    return [{ spider, ...more }]
+  }
   const known = [...(await frontier.crawls()), ...(await store.crawls.notes()), ...(await store.records.counts({}))]
   return [...new Set(known.map((one) => one.spider))].sort().map((name) => ({ spider: name, ...more }))
+}
+
+/** An archive without pages would replace one that has some. */
+async function refuseEmpty(kept: KeptPages, queries: readonly KeptPageQuery[], out: string): Promise<void> {
+  for (const query of queries) if ((await kept.part(query, null, 1)).pages.length > 0) return
+  throw nothingToExport('no raw pages match', out, 'Spiders keep raw pages with `savePages: true`.')
 }
 
 async function* pagesOf(kept: KeptPages, queries: readonly KeptPageQuery[]): AsyncGenerator<KeptPage> {

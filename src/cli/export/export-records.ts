@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { ShoalError } from '../../errors.js'
 import type { RecordSource } from '../../store/export/export.js'
 import type { ExportFormat, ExportResult } from '../../store/export/formats.js'
 import type { RecordQuery } from '../../store/record-store.js'
@@ -10,6 +8,7 @@ import type { Session } from '../session.js'
 import { stderr } from '../terminal/streams.js'
 import { shownProgress } from '../views/work-progress.js'
 import { crawlSource } from './crawl-source.js'
+import { nothingToExport } from './export-file.js'
 import { type MergedBy, mergedSource } from './merged-kinds.js'
 
 export interface RecordsExport {
@@ -61,8 +60,7 @@ export async function exportStoredRecords(
 /** A file without records would replace one that has some, and whatever reads it next would take it for the truth. */
 async function refuseEmpty(source: RecordSource, query: RecordQuery, out: string): Promise<void> {
   for await (const _ of source.scan(query)) return
-  const left = existsSync(out) ? `${out} stays as it is` : `${out} was not created`
-  throw new ShoalError('not_found', `no records match: ${left}`, { hint: 'See what is stored: `shoal records list`.' })
+  throw nothingToExport('no records match', out, 'See what is stored: `shoal records list`.')
 }
 
 /** The number of records to expect; null when only a scan could count them. */

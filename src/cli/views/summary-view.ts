@@ -1,5 +1,4 @@
 import type { Frontier } from '../../frontier/frontier.js'
-import { neverText } from '../../quality/never-matched.js'
 import type { RunSummary } from '../../run/run-summary.js'
 import type { KindCount, Records } from '../../store/record-store.js'
 import type { Output } from '../output.js'
@@ -8,6 +7,7 @@ import { count, duration, noun, plural, rate, setDuration } from '../terminal/fo
 import type { Style } from '../terminal/style.js'
 import { countLines } from './counts-view.js'
 import { filteredLines } from './filtered-view.js'
+import { neverMatchedLines } from './never-matched-view.js'
 import { visitLines } from './visits-view.js'
 
 /** What the summary shows of a crawl in addition to its counters. */
@@ -75,7 +75,7 @@ export function printSummary(output: Output, summary: RunSummary, details: Summa
   for (const line of freshLines(summary.fresh)) print(line)
   if (summary.rejected > 0) print(`  ${figure(summary.rejected)}  ${style.yellow('rejected')}${fieldsText(details)}`)
   for (const { message } of summary.drift) print(`             ${style.red('drift')} ${clean(message)}`)
-  for (const line of neverMatchedLines(summary, style)) print(line)
+  for (const line of neverMatchedLines(summary.neverMatched, style)) print(line)
   for (const line of filteredLines(summary, style, REASONS_SHOWN)) print(line)
   for (const line of countLines(summary.counts, style, NAMES_SHOWN)) print(line)
   if (summary.skipped > 0) print(`  ${figure(summary.skipped)}  skipped${listText(details?.skipped ?? [])}`)
@@ -91,16 +91,6 @@ export function deadLines({ dead, deadLetters }: Pick<RunSummary, 'dead' | 'dead
     for (const { message, url } of examples)
       lines.push(`             ${code}: ${clean(message)}`, style.dim(`               ${clean(url)}`))
   return lines
-}
-
-/** So many rules and fields that found nothing are named; `--json` has all of them. */
-const NEVER_SHOWN = 5
-
-function neverMatchedLines({ neverMatched }: Pick<RunSummary, 'neverMatched'>, style: Style): string[] {
-  const shown = neverMatched.slice(0, NEVER_SHOWN).map((row) => neverText(row, count))
-  const more = neverMatched.length - shown.length
-  const lines = shown.map((text) => `             ${style.red('never')} ${clean(text)}`)
-  return more > 0 ? [...lines, style.dim(`             and ${count(more)} more`)] : lines
 }
 
 /** Never left out with a cache: whoever forgot about it would wonder why the site does not change. */
