@@ -18,6 +18,12 @@ it('asks the queue, and nobody else, when the permit of the lease is too old', a
   expect({ asked, sent: sent.length }).toEqual({ asked: ['site.test'], sent: 1 })
 })
 
+it('asks for the request of a lease that came without a permit, even if no time has passed', async () => {
+  const { parts, leased, asked, sent } = visitParts()
+  await fetchPage(leased({}, { permitMs: 0 }), parts, null)
+  expect({ asked, sent: sent.length }).toEqual({ asked: ['site.test'], sent: 1 })
+})
+
 it('asks for the second request of a visit, whose lease brought one permit only', async () => {
   const { parts, leased, asked } = visitParts()
   const current = leased()

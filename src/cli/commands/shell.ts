@@ -3,8 +3,9 @@ import { CONFIG } from '../../config.js'
 import { ShoalError } from '../../errors.js'
 import { guide } from '../help.js'
 import { acts, type CacheFlags, cacheOptions, plain, proxyOptions } from '../session.js'
+import { type ArgFlags, argOption } from '../spider-choice.js'
 
-interface ShellFlags extends CacheFlags {
+interface ShellFlags extends CacheFlags, ArgFlags {
   readonly html?: string
   readonly allowPrivate?: readonly string[]
 }
@@ -22,7 +23,9 @@ export function shellCommand(program: Command): void {
         const { spider: file, url } = argumentsOf(one, two)
         const [{ runShell }, spider, cache] = await Promise.all([
           import('../shell/run-shell.js'),
-          file === undefined ? null : import('../../spider/load.js').then(({ loadSpider }) => loadSpider(file)),
+          file === undefined
+            ? null
+            : import('../../spider/load.js').then(({ loadSpider }) => loadSpider(file, flags.arg)),
           session.openCache(flags),
         ])
         const { html, allowPrivate = [] } = flags
@@ -34,7 +37,7 @@ export function shellCommand(program: Command): void {
       }),
     )
   command.option(CONFIG.browser.flag, plain(CONFIG.browser.meaning))
-  cacheOptions(proxyOptions(command))
+  cacheOptions(proxyOptions(argOption(command)))
   guide(command, {
     examples: [
       ['shell https://books.example/', 'a prompt with that page'],
