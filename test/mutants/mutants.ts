@@ -567,6 +567,14 @@ export const MUTANTS: readonly Mutant[] = [
     only: 'without a value has a meaning',
   },
   {
+    name: 'a field that one of two selectors fills is named as never filled',
+    file: 'src/quality/never-matched.ts',
+    find: "row.part !== 'field' || !filled.has(fieldId(row))",
+    replace: "row.part !== 'field' || filled.size >= 0",
+    tests: ['test/quality/match-tally.test.ts'],
+    only: 'is not a field that another selector fills',
+  },
+  {
     name: 'a link that the worker knows is not counted as changed or rejected',
     file: 'src/worker/found-links.ts',
     find: 'if (before > 0) tally.again(before)',

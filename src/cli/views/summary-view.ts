@@ -5,6 +5,7 @@ import type { Output } from '../output.js'
 import { clean } from '../terminal/clean.js'
 import { count, duration, noun, plural, rate, setDuration } from '../terminal/format.js'
 import type { Style } from '../terminal/style.js'
+import { wrap } from '../terminal/width.js'
 import { countLines } from './counts-view.js'
 import { filteredLines } from './filtered-view.js'
 import { neverMatchedLines } from './never-matched-view.js'
@@ -55,6 +56,9 @@ async function skippedByReason(
 
 export function printSummary(output: Output, summary: RunSummary, details: SummaryDetails | null): void {
   const { style, print } = output
+  const printWrapped = (lines: readonly string[]) => {
+    for (const line of lines.flatMap((one) => wrap(one, output.width))) print(line)
+  }
   const took = duration(summary.seconds * 1000)
   const speed = summary.seconds > 0 ? `, ${rate(summary.pagesNow / summary.seconds)}` : ''
   print()
@@ -69,13 +73,13 @@ export function printSummary(output: Output, summary: RunSummary, details: Summa
   if (shares !== null) print(`             ${style.dim(shares)}`)
   for (const line of visitLines(summary.visits, style)) print(line)
   const why = summary.why.map((reason) => `             ${style.yellow('why')} ${clean(reason)}`)
-  if (summary.pages === 0) for (const line of why) print(line)
+  if (summary.pages === 0) printWrapped(why)
   print(`  ${figure(summary.records)}  ${noun(summary.records, 'record')}${kindsText(details)}`)
-  if (summary.pages > 0) for (const line of why) print(line)
+  if (summary.pages > 0) printWrapped(why)
   for (const line of freshLines(summary.fresh)) print(line)
   if (summary.rejected > 0) print(`  ${figure(summary.rejected)}  ${style.yellow('rejected')}${fieldsText(details)}`)
   for (const { message } of summary.drift) print(`             ${style.red('drift')} ${clean(message)}`)
-  for (const line of neverMatchedLines(summary.neverMatched, style)) print(line)
+  printWrapped(neverMatchedLines(summary.neverMatched, style))
   for (const line of filteredLines(summary, style, REASONS_SHOWN)) print(line)
   for (const line of countLines(summary.counts, style, NAMES_SHOWN)) print(line)
   if (summary.skipped > 0) print(`  ${figure(summary.skipped)}  skipped${listText(details?.skipped ?? [])}`)
