@@ -38,7 +38,7 @@ export function stackOf(thrown: unknown): string {
 }
 
 /**
- * The lines of the stack without the message before them, which may be a whole page, or text of a page that looks like a stack. Empty if it has none.
+ * The lines of the stack without the message before them, which may be a whole page, or text of a page in the form of a stack. Empty if it has none.
  */
 export function framesOf(thrown: unknown): string {
   try {

@@ -70,7 +70,7 @@ export function isSolo(reclaims: number): boolean {
 }
 
 /** `cause`: what ended its worker the last time, when it was leased alone. Without one nobody knows: the worker was silent. */
-export function poisoned(reclaims: number | '%d', cause?: string): Failure {
+function poisoned(reclaims: number | '%d', cause?: string): Failure {
   const message =
     cause === undefined ? `its lease ran out ${reclaims} times` : `${cause} (its worker ended ${reclaims} times)`
   return { code: 'poison', message }

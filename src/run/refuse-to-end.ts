@@ -6,17 +6,23 @@ import { ShoalError } from '../errors.js'
  * Returns the way to end the thread all the same.
  */
 export function refuseToEnd(): (code: number) => never {
-  return replaceExits(() => true).exit
+  return refuse(() => true).endThread
 }
 
 /** The same for a thread that the command itself must be able to end: only calls from the spider's code are refused. Returns the function that ends this. */
 export function refuseToEndForSpider(): () => void {
-  return replaceExits((call) => placeOf(call) !== null).restore
+  return refuse((call) => placeOf(call) !== null).restore
 }
 
-function replaceExits(isRefused: (call: Error) => boolean): { exit: (code: number) => never; restore: () => void } {
-  const { exit, kill } = process
-  const endProcess = exit.bind(process)
+interface Refusal {
+  endThread(code: number): never
+  restore(): void
+}
+
+function refuse(isRefused: (call: Error) => boolean): Refusal {
+  const end = process.exit
+  const kill = process.kill
+  const endThread = end.bind(process)
   const refuseIf = (call: string, isEnd: boolean): void => {
     const message = `the spider called ${call}: return from the handler, or throw an error`
     const error = new ShoalError('handler_error', message)
@@ -24,16 +30,18 @@ function replaceExits(isRefused: (call: Error) => boolean): { exit: (code: numbe
   }
   process.exit = (code) => {
     refuseIf('process.exit()', true)
-    return endProcess(code)
+    return endThread(code)
   }
   process.kill = (pid, signal) => {
     const isOwn = pid === 0 || pid === -1 || Math.abs(pid) === process.pid
     refuseIf('process.kill() with its own process', isOwn && signal !== 0)
     return kill.call(process, pid, signal)
   }
-  const restore = () => {
-    process.exit = exit
-    process.kill = kill
+  return {
+    endThread,
+    restore() {
+      process.exit = end
+      process.kill = kill
+    },
   }
-  return { exit: endProcess, restore }
 }

@@ -98,7 +98,7 @@ function canResolve(require: NodeJS.Require, name: string): boolean {
   }
 }
 
-/** Compiles a module and keeps its source map. It is jiti's own compiler, with its cache: jiti alone would throw the map away. */
+/** Compiles a module and keeps its source map. It is jiti's own compiler, with its cache: jiti alone does not keep the map. */
 function compilerFor(file: string): NonNullable<JitiOptions['transform']> {
   const compiler = createJiti(file, {
     interopDefault: false,
