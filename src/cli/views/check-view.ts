@@ -5,16 +5,18 @@ import type { Json } from '../../url/link.js'
 import type { Output } from '../output.js'
 import { clean } from '../terminal/clean.js'
 import { count, plural } from '../terminal/format.js'
+import { wrap } from '../terminal/width.js'
 
 /** More differences of one page than this are counted, not shown. */
 const SHOWN = 10
 const VALUE_CHARS = 60
+const INDENT = ' '.repeat(11)
 
 export function showCheck(output: Output, { file, spider, error, fixtures }: CheckReport): void {
-  const { print, style } = output
+  const { print, style, width } = output
   if (spider === null || error !== null) {
-    print(`${style.red('error')}  ${clean(error?.message ?? file)}`)
-    if (error !== null) print(`       ${style.dim(error.hint)}`)
+    for (const line of wrap(`${style.red('error')}  ${clean(error?.message ?? file)}`, width)) print(line)
+    if (error !== null) for (const line of wrap(`       ${style.dim(error.hint)}`, width)) print(line)
   }
   if (spider !== null) {
     const parts = `${plural(spider.routes, 'route')}, ${plural(spider.kinds, 'record kind')}`
@@ -53,19 +55,22 @@ export function showCheckSummary({ print, style }: Output, reports: readonly Che
     print(style.dim('If the new result is right, accept it: add --update.'))
 }
 
-function showFixture({ print, style }: Output, fixture: CheckedFixture): void {
+function showFixture(output: Output, fixture: CheckedFixture): void {
+  const { print, style, width } = output
+  const detail = (text: string) => {
+    for (const line of wrap(INDENT + text, width)) print(line)
+  }
   const { file, state, differences, error } = fixture
   const paint = isFailed(fixture) ? style.red : state === 'ok' ? style.green : style.yellow
   const made = error === null ? `  ${style.dim(summaryOf(fixture))}` : ''
   print(`  ${paint(WORDS[state].padEnd(7))}  ${clean(fromHere(file))}${made}`)
   if (error !== null) {
-    print(`           ${clean(error.message)}`)
+    detail(clean(error.message))
     // What the handler says about itself is all there is; the hint of the code is about crawls.
-    if (error.code !== 'handler_error') print(`           ${style.dim(error.hint)}`)
+    if (error.code !== 'handler_error') detail(style.dim(error.hint))
   }
-  for (const difference of differences.slice(0, SHOWN)) print(`           ${differenceText(difference)}`)
-  if (differences.length > SHOWN)
-    print(`           ${style.dim(`and ${count(differences.length - SHOWN)} more; all with --json`)}`)
+  for (const difference of differences.slice(0, SHOWN)) detail(differenceText(difference))
+  if (differences.length > SHOWN) detail(style.dim(`and ${count(differences.length - SHOWN)} more; all with --json`))
 }
 
 const WORDS: Readonly<Record<CheckedFixture['state'], string>> = {
