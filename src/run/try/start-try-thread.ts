@@ -9,8 +9,11 @@ import { BEAT_MS } from '../workers/worker-thread-messages.js'
 import { failureOf, type PageFacts, type TriedPage, type TryOrder, unhandled } from './tried-page.js'
 import type { FromTryThread, TryThreadData } from './try-thread-messages.js'
 
-/** How much longer than its timeout a handler may block its thread: one that only waits ends at the timeout, with an error of its own. */
-const SLACK_MS = 500
+/**
+ * How much longer than its timeout a handler may block its thread: one that only waits ends at the timeout, with an error of its own, and on a busy
+ * machine the first use of `page.$` loads modules for a second.
+ */
+const SLACK_MS = 2_000
 
 export interface TryRun {
   /** Rejects if there is no page to show: it could not be fetched, or the spider could not be loaded. */
