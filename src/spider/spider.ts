@@ -161,7 +161,7 @@ export interface Route {
   harvest(page: Page, ruleLinks?: boolean): Harvest | Promise<Harvest>
 }
 
-export interface DeclaredRules {
+interface DeclaredRules {
   readonly fields: Readonly<Record<string, FieldDefinition>>
   /** What the fields become; without a key field the page's URL is the key. */
   readonly record: { readonly kind: string; readonly key: string | null } | null

@@ -4,6 +4,7 @@ import { entryFile } from '../../entry-file.js'
 import { ShoalError } from '../../errors.js'
 import { textOf } from '../../thrown.js'
 import type { SpiderSource } from '../spider-source.js'
+import { stuckPlace } from '../workers/stuck-place.js'
 import { stuckWatch } from '../workers/stuck-watch.js'
 import { BEAT_MS } from '../workers/worker-thread-messages.js'
 import { failureOf, type PageFacts, type TriedPage, type TryOrder, unhandled } from './tried-page.js'
@@ -58,7 +59,8 @@ export function startTryThread(source: SpiderSource, order: TryOrder, clock: Clo
         watched = limitMs
         if (!isStuck(Atomics.load(beats, 0), clock.mono())) continue
         const message = `the spider's code blocked its thread for longer than handlerTimeout (${limitMs} ms): does it never end?`
-        fail(new ShoalError('handler_timeout', message))
+        const place = await stuckPlace(thread.threadId, clock)
+        fail(new ShoalError('handler_timeout', place === null ? message : `${place}: ${message}`))
         await thread.terminate()
       }
     }

@@ -23,7 +23,7 @@ export interface TryOrder {
   readonly settings: Pick<ProcessSettings, 'proxies' | 'pool' | 'country' | 'browser' | 'cache'>
 }
 
-export interface GivenBody {
+interface GivenBody {
   readonly file: string
   readonly body: Uint8Array
   readonly headers: Readonly<Record<string, string>>
