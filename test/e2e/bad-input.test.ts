@@ -361,7 +361,11 @@ describe('a handler', () => {
     const id = what.replaceAll(' ', '-')
     const [heap, hasPlace] = [what.includes('memory'), !/memory|waits/.test(what)]
     const fine = ['a', 'b', 'c'].map((path) => `'${site.origin}/${path}'`)
-    const name = spider(id, onSite('/slip').replace("/slip'", `/slip', ${fine}`), heap ? slip(body).replace('300ms', '60s') : slip(body))
+    const name = spider(
+      id,
+      onSite('/slip').replace("/slip'", `/slip', ${fine}`),
+      heap ? slip(body).replace('300ms', '60s') : slip(body),
+    )
     const run = await (heap ? inSmallHeap : inDir)('run', name, '--json', '--queue', `sqlite:${id}.db`)
     expect(run.code).toBe(0)
     expect(lastJson(run.stdout)).toMatchObject({ state: 'finished', pages: 3, dead: 1 })
