@@ -21,7 +21,7 @@ export function guide(command: Command, { examples, exitCodes = [] }: Guide): Co
   const title = examples.length === 1 ? 'Example:' : 'Examples:'
   return command.addHelpText('after', () => {
     const width = command.configureHelp().helpWidth ?? helpWidth()
-    const shown = exampleLines(examples, width).flatMap((line) => wrap(line, width))
+    const shown = exampleLines(examples, width)
     const codes = [...EVERYWHERE, ...exitCodes].flatMap((name) => codeLines(name, width))
     return ['', title, ...shown, '', 'Exit codes:', ...codes].join('\n')
   })
@@ -36,7 +36,8 @@ function exampleLines(examples: Guide['examples'], width: number): string[] {
   const longest = Math.max(...examples.map(([line]) => line.length))
   const onOneLine = examples.every(([, does]) => longest + does.length + 10 <= width)
   return examples.flatMap(([line, does]) =>
-    onOneLine ? [`  shoal ${line.padEnd(longest)}  ${does}`] : [`  shoal ${line}`, `      ${does}`],
+    // A command is never wrapped: somebody copies it.
+    onOneLine ? [`  shoal ${line.padEnd(longest)}  ${does}`] : [`  shoal ${line}`, ...wrap(`      ${does}`, width)],
   )
 }
 

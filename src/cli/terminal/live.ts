@@ -59,7 +59,7 @@ export function liveLines(stream: NodeJS.WriteStream): Live {
   return live
 }
 
-/** What has scrolled out of the terminal cannot be drawn over. */
+/** What has scrolled out of the terminal cannot be erased. */
 function fitting(lines: readonly string[], rows = Number.POSITIVE_INFINITY): readonly string[] {
   const room = rows - 1
   if (lines.length <= room) return lines

@@ -50,7 +50,7 @@ function decoded(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes.subarray(0, MAX_BYTES))
 }
 
-/** Without colours and cursor movements; of a line that was drawn again and again, as progress bars are, the last state. */
+/** Without colours and cursor movements; of a line that is overwritten again and again, as progress bars are, the last state. */
 function plain(text: string): string {
   return stripVTControlCharacters(text)
     .split('\n')
