@@ -100,6 +100,25 @@ describe.each(['memory:', 'sqlite:', 'redis:'])('a program on %s', (engine) => {
     return shoal
   }
 
+  it('takes the arguments of a spider, typed by its schema, and resumes the crawl that has them', async () => {
+    const shoal = await connect({ queue: 'memory:' })
+    toClose.push(() => shoal.close())
+    const shop = defineSpider(z.object({ category: z.string(), max: z.number().default(5) }), ({ category }) =>
+      defineSpider({ name: 'shop', start: [`https://${category}.example/`], routes: { page: { match: '**' } } }),
+    )
+    const shoes = await shoal.crawl(shop, { args: { category: 'shoes', max: 10 } })
+    const hats = await shoal.crawl(shop, { args: { category: 'hats' } })
+    expect((await shoal.frontier.crawls()).map(({ args }) => args)).toEqual([
+      { category: 'shoes', max: 10 },
+      { category: 'hats' },
+    ])
+    expect((await shoal.crawl(shop, { args: { max: 10, category: 'shoes' } })).id).toBe(shoes.id)
+    expect(hats.id).not.toBe(shoes.id)
+    // @ts-expect-error: category is missing
+    await expect(shoal.crawl(shop, { args: { max: 10 } })).rejects.toMatchObject({ code: 'spider_args' })
+    await expect(shoal.crawl(shop)).rejects.toMatchObject({ code: 'spider_args' })
+  })
+
   it('crawls the demo shop, streams every record and has them all in the store', async () => {
     const origin = await shop()
     const shoal = await open()

@@ -90,7 +90,7 @@ interface Place {
 }
 
 /** Unknown settings are refused in every environment: a typo in `production` is found before somebody deploys it. */
-export function settingsIn(content: unknown, environment: string | null, place: Place): FileSettings['values'] {
+function settingsIn(content: unknown, environment: string | null, place: Place): FileSettings['values'] {
   const { path } = place
   const { environments = {}, ...top } = objectAt(content, path, 'an object: export default defineConfig({ … })')
   const all = objectAt(environments, `${path}: environments`, 'an object')

@@ -71,7 +71,7 @@ export interface Spider {
 }
 
 /** What a spider with arguments was built with. Crawls of one spider may have different ones: each is worked on by the spider that `build` returns. */
-export interface SpiderArguments {
+interface SpiderArguments {
   /** As they were given, before the schema filled in defaults. */
   readonly given: CrawlArgs
   /** Whether they come to the same once the schema has read them: `max=5` is the same as none if 5 is its default. */

@@ -660,4 +660,18 @@ export const MUTANTS: readonly Mutant[] = [
     tests: ['test/spider/html/tree.test.ts'],
     only: 'if it is not well-formed',
   },
+  {
+    name: 'a run resumes the crawl with other arguments',
+    file: 'src/coordinator/crawls.ts',
+    find: 'running.filter(({ args }) => isCrawlOf(spider, args)).at(-1)',
+    replace: 'running.at(-1)',
+    tests: ['test/coordinator/arguments.test.ts'],
+  },
+  {
+    name: 'a worker serves every crawl with the arguments that it was loaded with',
+    file: 'src/run/workers/crawl-parts.ts',
+    find: 'isCrawlOf(loaded.spider, args) ? loaded : builtParts(crawl, loaded.spider, args)',
+    replace: 'loaded',
+    tests: ['test/run/workers/crawl-parts.test.ts'],
+  },
 ]

@@ -1,4 +1,4 @@
-import * as v from 'valibot'
+import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
 import type { CrawlArgs } from '../../src/frontier/frontier.js'
@@ -36,6 +36,16 @@ const shop = defineSpider(schema, (args) => {
 })
 
 const plain = defineSpider({ name: 'plain', start: ['https://a.example/'], routes: { page: { match: '**' } } })
+
+/** As valibot builds it: its fields are called `entries`. */
+const likeValibot: StandardSchemaV1<{ page?: string }, { page: string }> & { entries: object } = {
+  entries: { page: {} },
+  '~standard': {
+    version: 1,
+    vendor: 'valibot',
+    validate: (value) => ({ value: { page: '1', ...(value as object) } }),
+  },
+}
 
 function refusalOf(given: CrawlArgs, defined: Parameters<typeof spiderFromDefinition>[0] = shop) {
   try {
@@ -83,9 +93,7 @@ describe('arguments of a spider', () => {
 
   it('may have any Standard Schema, with a transformation after it', () => {
     const page = (start: string) => defineSpider({ name: 's', start: [start], routes: { page: { match: '**' } } })
-    const valibot = defineSpider(v.object({ page: v.optional(v.string(), '1') }), (args) =>
-      page(`https://a.example/${args.page}`),
-    )
+    const valibot = defineSpider(likeValibot, (args) => page(`https://a.example/${args.page}`))
     expect(spiderFromDefinition(valibot).start).toEqual(['https://a.example/1'])
     expect(refusalOf({ pag: '2' }, valibot).message).toBe("there is no argument 'pag', did you mean 'page'?")
     const changed = defineSpider(

@@ -29,6 +29,8 @@ export function shellCommand(program: Command): void {
           session.openCache(flags),
         ])
         const { html, allowPrivate = [] } = flags
+        if (spider === null && flags.arg !== undefined)
+          throw new ShoalError('usage', '-a is for a spider, but none was given')
         if (spider !== null && allowPrivate.length > 0)
           throw new ShoalError('usage', '--allow-private is for pages without a spider', {
             hint: 'Set `allowPrivate` in the spider file.',
