@@ -73,15 +73,15 @@ const CONTENTS: Readonly<Record<NonNullable<NonNullable<CheckedRoute['record']>[
 const NO_RECORDS: readonly [] = []
 
 /** Reports which field is wrong. Gives the reader of a record with `each`; null: the fields are those of the page. */
-function compileRecord(path: string, { each, fields = {} }: NonNullable<CheckedRoute['record']>): EachReader | null {
+function compileRecord(path: string, { each, fields }: NonNullable<CheckedRoute['record']>): EachReader | null {
   if (each !== undefined) named(`${path}.each`, () => compileEach(each, {}))
-  for (const [field, definition] of Object.entries(fields)) {
+  for (const [field, definition] of Object.entries(fields ?? {})) {
     const one = { [field]: definition }
     named(`${path}.fields.${field}`, () =>
       each === undefined ? compileHarvest({ fields: one }) : compileEach(each, one),
     )
   }
-  return each === undefined ? null : compileEach(each, fields)
+  return each === undefined ? null : compileEach(each, fields ?? null)
 }
 
 export function compileFollow(path: string, rule: DeclaredFollow): FollowRule {

@@ -9,6 +9,7 @@ import type {
   SpiderProxyDefinition,
   Step,
 } from './definition.js'
+import { isPath } from './each.js'
 import type { FieldDefinition } from './fields.js'
 import type { Page } from './page.js'
 import type { UserHandler } from './run-handler.js'
@@ -187,7 +188,10 @@ const route = options(
       fields: z.record(z.string(), field).optional(),
       contents: z.enum(['text', 'markdown']).optional(),
     })
-      .refine(({ fields, contents }) => contents !== undefined || fields !== undefined, 'needs fields, or contents')
+      .refine(
+        ({ fields, contents, each = '' }) => contents !== undefined || fields !== undefined || isPath(each),
+        'needs fields, or contents',
+      )
       .refine(
         ({ each, contents }) => each === undefined || contents === undefined,
         'contents are those of a whole page: remove each',

@@ -460,7 +460,8 @@ export type RecordRule<Kinds extends RecordDefinitions> = {
     readonly kind: Kind
     /**
      * One record per element that this CSS selector matches, with the selectors of the fields relative to it; `:scope` is the element itself. Or, for
-     * JSON, one per value of a path (`'$.items[*]'`), with the paths of the fields relative to it. Default: one record per page.
+     * JSON, one per value of a path (`'$.items[*]'`), with the paths of the fields relative to it; without fields, each value as it is. Default: one
+     * record per page.
      */
     readonly each?: string
     /** The field that identifies the record. Default: the page's URL; with `each`, the URL and the position on the page (`https://…#3`). */

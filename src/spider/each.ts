@@ -18,15 +18,26 @@ import { baseOf } from './page-base.js'
 /** The fields of each record of a page, in the order of the page. */
 export type EachReader = (page: Page) => readonly Readonly<Record<string, Json>>[]
 
-export function compileEach(each: string, definitions: Readonly<Record<string, FieldDefinition>>): EachReader {
+/** `definitions` null: each JSON value is a record as it is. */
+export function compileEach(each: string, definitions: Readonly<Record<string, FieldDefinition>> | null): EachReader {
+  if (definitions === null) return eachWhole(each)
   const rules: Rule[] = []
   const fields = Object.entries(definitions).map(([name, definition]) => compileField(name, definition, rules))
   return isPath(each) ? eachValue(each, fields) : eachElement(each, fields, rules)
 }
 
 /** Like a field: what starts with `$` is a path. */
-function isPath(each: string): boolean {
+export function isPath(each: string): boolean {
   return each.startsWith('$')
+}
+
+function eachWhole(each: string): EachReader {
+  const path = parsePath(each)
+  return (page) => readPath(page.losslessJson, path).map((item) => (isObject(item) ? item : { value: item }))
+}
+
+function isObject(item: Json): item is Readonly<Record<string, Json>> {
+  return typeof item === 'object' && item !== null && !Array.isArray(item)
 }
 
 function eachValue(each: string, fields: readonly Field[]): EachReader {

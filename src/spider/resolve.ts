@@ -275,8 +275,8 @@ function checkNames(checked: CheckedDefinition): void {
     if (route.pages?.route !== undefined) known(`routes.${name}.pages.route`, 'route', route.pages.route, routes)
     if (route.record !== undefined) {
       known(`routes.${name}.record.kind`, 'record kind', route.record.kind, kinds)
-      if (route.record.key !== undefined)
-        known(`routes.${name}.record.key`, 'field', route.record.key, Object.keys(route.record.fields ?? {}))
+      if (route.record.key !== undefined && route.record.fields !== undefined)
+        known(`routes.${name}.record.key`, 'field', route.record.key, Object.keys(route.record.fields))
     }
     checkReachable(name, route, checked)
   }

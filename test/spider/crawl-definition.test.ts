@@ -68,6 +68,62 @@ describe('a spider made of flags', () => {
     expect(harvest?.links.map(({ href }) => href)).toEqual(['/b', 'b#c', '/b'])
   })
 
+  const made = (body: string, type = 'text/html; charset=utf-8') =>
+    createPage({
+      ...{ url: page.url, requestedUrl: page.url, status: 200, route: 'page', depth: 0, attempt: 1, data: null },
+      headers: { 'content-type': type },
+      body: Buffer.from(body),
+    })
+  const dataOf = async (options: Partial<CrawlOptions>, body: string, type?: string) => {
+    const harvest = await spiderOf(options).routes.get('page')?.harvest(made(body, type))
+    return harvest?.records.map(({ data }) => data as Record<string, unknown>)
+  }
+
+  it.each([
+    ['<p>implied body', 'implied body'],
+    ['<title>t</title>text', 'text'],
+    ['<p>one<p>two<script>x</script>', 'one two'],
+  ])('reads the text of %j', async (html, text) => {
+    expect(await dataOf({}, html)).toMatchObject([{ text }])
+  })
+
+  it('reads the text of plain text, JSON and XML', async () => {
+    expect(await dataOf({}, 'a\n b', 'text/plain;charset=utf-8')).toMatchObject([{ text: 'a b', links: [] }])
+    expect(await dataOf({}, '{"a": 1}', 'application/json')).toMatchObject([{ text: '{"a": 1}' }])
+    expect(await dataOf({}, '<rss><item><p>a</p>b</item></rss>', 'application/rss+xml')).toMatchObject([
+      { text: 'a b' },
+    ])
+  })
+
+  it('stores description and language', async () => {
+    const html = '<html lang="pt-br"><meta name="Description" content=" Sobre  isto "><p>x'
+    expect(await dataOf({}, html)).toMatchObject([{ description: 'Sobre isto', language: 'pt-BR' }])
+  })
+
+  it('keeps a page with more links than a record has room for', async () => {
+    const links = Array.from({ length: 12_000 }, (_, n) => `<a href="/reference/${n}/entry.html#anchor">${n}</a>`)
+    const [data = {}] = (await dataOf({}, links.join('\n'))) ?? []
+    expect(Buffer.byteLength(JSON.stringify(data))).toBeLessThan(256 * 1024)
+    expect((data.links as string[]).length + Number(data.linksLeftOut)).toBe(12_000)
+  })
+
+  it('takes the title of the page, not that of a picture', async () => {
+    expect(await dataOf({}, '<svg><title>icon</title></svg><p>x')).toMatchObject([{ title: '' }])
+  })
+
+  it('stores one record per element, or per value of a path', async () => {
+    const html = '<li><h2>a</h2><li><h2>b</h2>'
+    expect(await dataOf({ each: 'li', fields: { name: 'h2' } }, html)).toEqual([{ name: 'a' }, { name: 'b' }])
+    const json = '{"items":[{"id":1},{"id":2},3]}'
+    expect(await dataOf({ each: '$.items[*]' }, json, 'application/json')).toEqual([{ id: 1 }, { id: 2 }, { value: 3 }])
+    expect(await dataOf({ each: '$.items[*]', key: 'id' }, json, 'application/json')).toHaveLength(2)
+  })
+
+  it('stores Markdown, and starts from sitemaps', async () => {
+    expect(await dataOf({ format: 'markdown' }, '<h1>a</h1>')).toMatchObject([{ markdown: '# a\n' }])
+    expect(spiderOf({ sitemap: true }).sources).toMatchObject([{ from: 'sitemap', urls: [] }])
+  })
+
   it('stays on the hosts it starts from', () => {
     expect(spiderOf({ urls: ['https://books.example/', 'http://shop.example:8080/'] }).admit.hosts).toEqual([
       'books.example',
