@@ -1,10 +1,11 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { CheckReport } from '../../src/run/check/check-report.js'
 import { tempDir } from '../support/cli.js'
 import { shoal } from './cli.js'
 
+vi.setConfig({ testTimeout: 60_000 })
 const dir = tempDir('check')
 afterAll(() => dir.remove())
 const cwd = dir.path
@@ -106,7 +107,7 @@ describe('shoal check', () => {
     ])
     const messages = failed.map(({ error }) => error?.message ?? '')
     expect(messages[0]).toMatch(/^books\.ts:18:\d+: .*process\.exit\(\)/)
-    expect(messages[2]).toContain('late')
+    expect(messages[2]).toMatch(/^books\.ts:20:\d+: .*Error: late$/)
     expect(messages[3]).toBe('books.ts:19:37: RangeError: no price')
   })
 

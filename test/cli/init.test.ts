@@ -2,13 +2,14 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 import { missingIgnores, packageName } from '../../src/cli/init/project.js'
 import { shoalSpec } from '../../src/cli/init/shoal-spec.js'
 import { lastJson, tempDir } from '../support/cli.js'
 import { shoal } from './cli.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+vi.setConfig({ testTimeout: 60_000 })
 const dir = tempDir('init')
 afterAll(() => dir.remove())
 

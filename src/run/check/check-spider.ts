@@ -91,9 +91,10 @@ function runThread(data: CheckThreadData, clock: Clock, { onLoaded, onFixture }:
       } else if (message.kind === 'failed') end(message.error)
       else end(null)
     })
-    thread.on('error', (error) => end(plainError(new ShoalError('handler_error', strayError(error), { cause: error }))))
+    // Out of memory, for example.
+    thread.on('error', (error) => end(plainError(new ShoalError('handler_error', namedText(error), { cause: error }))))
     thread.on('exit', (code) =>
-      end(plainError(new ShoalError('handler_error', `the spider called process.exit(${code})`))),
+      end(plainError(new ShoalError('handler_error', `the spider's code ended its thread with code ${code}`))),
     )
   })
 }
@@ -103,9 +104,4 @@ function tooLong(ms: number): ShoalError {
     'handler_timeout',
     `the spider's code blocked its thread for longer than handlerTimeout (${ms} ms)`,
   )
-}
-
-/** Thrown in a callback that nobody awaits, or by Node, when the thread has no memory left. */
-function strayError(error: unknown): string {
-  return `outside of what the handler waits for: ${namedText(error)}`
 }

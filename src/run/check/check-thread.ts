@@ -1,10 +1,12 @@
 import { dirname, join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../../clock.js'
+import { spiderError } from '../../error-place.js'
 import { asShoalError, ShoalError } from '../../errors.js'
 import { findFixtures, isRunnable } from '../../fixture/fixture-files.js'
 import { definitionWarnings } from '../../spider/definition-warnings.js'
 import { loadSpider } from '../../spider/load.js'
+import { namedText } from '../../thrown.js'
 import { refuseToEnd } from '../refuse-to-end.js'
 import { checkFixture, plainError } from './check-fixture.js'
 import type { CheckThreadData, FromCheckThread } from './check-messages.js'
@@ -15,6 +17,11 @@ if (parentPort === null) throw new ShoalError('internal', 'this file runs in a t
 const parent = parentPort
 const say = (message: FromCheckThread) => parent.postMessage(message)
 refuseToEnd()
+// Thrown in a callback, or by a promise that nobody awaits. Node would end the thread itself, which the line above has made impossible.
+process.on('uncaughtException', (thrown: unknown) => {
+  const message = `in a callback that the handler did not wait for: ${namedText(thrown)}`
+  say({ kind: 'failed', error: plainError(spiderError('handler_error', thrown, message)) })
+})
 const { file, args, update, done } = workerData as CheckThreadData
 
 try {
