@@ -188,6 +188,14 @@ export const MUTANTS: readonly Mutant[] = [
     only: 'leases them alone after two deaths',
   },
   {
+    name: 'a percent sign in what ended a worker breaks the script',
+    file: 'src/frontier/transitions.ts',
+    find: "cause?.replaceAll('%', '%%')",
+    replace: 'cause',
+    tests: REDIS_SUITE,
+    only: 'keeps what ended the worker, as it was said',
+  },
+  {
     name: 'a jump of the clock ends every lease',
     file: `${LUA}/parts/base.lua`,
     find: 'now = last + (step > longest and 1 or max(0, step))',
