@@ -127,16 +127,18 @@ describe('what spider code prints', () => {
   it('stays out of the results of reparse, start and try', async () => {
     const spider = writeSpider('quiet', `console.log('handled', page.url)`)
     await run('run', spider, '--json', '--queue', 'sqlite:quiet.db')
-    const reparsed = await run('reparse', spider, '--json', '--dry-run', '--queue', 'sqlite:quiet.db')
+    const [reparsed, started, tried] = await Promise.all([
+      run('reparse', spider, '--json', '--dry-run', '--queue', 'sqlite:quiet.db'),
+      run('start', spider, '--json', '--queue', 'sqlite:started.db'),
+      run('try', spider, `${origin}/p/1`, '--json'),
+    ])
     expect(JSON.parse(reparsed.stdout)).toMatchObject({ pages: 4 })
     expect(reparsed.messages.filter((message) => message === 'loading')).toHaveLength(1)
     expect(reparsed.output.filter(({ message }) => message.startsWith('handled'))).toEqual(
       [0, 1, 2, 3].map(() => expect.objectContaining({ route: 'page', url: expect.stringContaining('/p/') })),
     )
-    const started = await run('start', spider, '--json', '--queue', 'sqlite:started.db')
     expect(JSON.parse(started.stdout)).toMatchObject({ spider: 'quiet' })
     expect(started.messages).toEqual(['loading', 'at load'])
-    const tried = await run('try', spider, `${origin}/p/1`, '--json')
     expect(JSON.parse(tried.stdout)).toMatchObject({ status: 200 })
   })
 
