@@ -27,25 +27,26 @@ export interface WorkerPages {
 
 export function createLocalWorkers(clock: Clock): LocalWorkers {
   const latest = new Map<WorkerId, { readonly vitals: Vitals; readonly receivedAt: number }>()
-  const pages = new Map<WorkerId, number>()
-  const responses = new Map<WorkerId, ResponseSources>()
+  /** Also of those that are gone. */
+  const last = new Map<WorkerId, Vitals>()
   return {
     received(vitals) {
       latest.set(vitals.worker, { vitals, receivedAt: clock.mono() })
-      pages.set(vitals.worker, vitals.pages)
-      responses.set(vitals.worker, sourcesOf(vitals))
+      last.set(vitals.worker, vitals)
     },
     gone: (worker) => void latest.delete(worker),
     list: () =>
       [...latest.values()]
         .map(({ vitals, receivedAt }) => ({ vitals, ageMs: clock.mono() - receivedAt }))
         .sort((a, b) => (a.vitals.worker < b.vitals.worker ? -1 : 1)),
-    pages: () => [...pages].map(([worker, count]) => ({ worker, pages: count })),
+    pages: () => [...last.values()].map(({ worker, pages }) => ({ worker, pages })),
     responses: () =>
-      [...responses.values()].reduce(
-        (sum, { cache, network }) => ({ cache: sum.cache + cache, network: sum.network + network }),
-        { cache: 0, network: 0 },
-      ),
+      [...last.values()]
+        .map(sourcesOf)
+        .reduce((sum, { cache, network }) => ({ cache: sum.cache + cache, network: sum.network + network }), {
+          cache: 0,
+          network: 0,
+        }),
   }
 }
 
