@@ -97,8 +97,9 @@ function settled(output: string, origin: string): string {
     .replaceAll(origin, SITE)
     .replaceAll(new URL(origin).host, new URL(SITE).host)
     .replace(/\b\d+(\.\d+)?\/s\b/g, '9.5/s')
-    .replace(/\b\d+(\.\d+)? ?(ms|µs)\b/g, '12 ms')
-    .replace(/\b\d+(\.\d+)? ?s\b/g, '1.2 s')
+    // A busy machine takes seconds for what usually takes milliseconds.
+    .replace(/\b\d+(\.\d+)? ?(µs|ms|s)\b/g, '12 ms')
+    .replace(/(Finished after) 12 ms/, '$1 1.2 s')
     .replace(/(duration_ms) [\d.]+/g, '$1 12')
     .replace(/[ \t]+$/gm, '')
     .trim()
