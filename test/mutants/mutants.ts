@@ -682,4 +682,11 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'loaded',
     tests: ['test/run/workers/crawl-parts.test.ts'],
   },
+  {
+    name: 'try goes out from our own address although the spider names a proxy',
+    file: 'src/run/visits-by-hand.ts',
+    find: '(one) => spiderProxies(one, allocator, pools)',
+    replace: '() => null',
+    tests: ['test/run/try/proxied.test.ts'],
+  },
 ]
