@@ -55,7 +55,7 @@ export function isOwnFile(file: string): boolean {
 }
 
 /** Of the lines of a stack trace, the first that names a file of the user's. */
-export function firstOwn(frames: string): Place | null {
+function firstOwn(frames: string): Place | null {
   for (const line of frames.split('\n')) {
     // A line of the message may look like anything else.
     if (!line.startsWith('    at ')) continue
