@@ -4,7 +4,7 @@ export interface NamedCount {
   readonly count: number
 }
 
-export const MAX_COUNT_NAME = 64
+const MAX_COUNT_NAME = 64
 const MAX_NAME_READ = 1_000
 /** Names of one crawl. More than that are URLs or ids: they count together as OTHER_COUNTS, so that no table or metric grows without end. */
 export const MAX_COUNT_NAMES = 100
