@@ -131,7 +131,8 @@ function reasonOf({ path = [], message }: StandardSchemaV1.Issue, given: CrawlAr
   if (isWhole && !Object.hasOwn(given, name)) return `argument ${pathText(keys)}: is missing`
   // "received NaN" does not say what was typed.
   const got = isWhole ? `, not ${shown(given[String(name)])}` : ''
-  return `argument ${pathText(keys)}: ${message.replace(/^(Invalid [a-z]+|Too (small|big)): /, '').replace(/, received .*$/, '')}${got}`
+  const [reason = ''] = message.replace(/^(Invalid [a-z]+|Too (small|big)): /, '').split(', received ', 1)
+  return `argument ${pathText(keys)}: ${reason}${got}`
 }
 
 function refused(message: string, known: Fields | null): ShoalError {

@@ -91,6 +91,6 @@ function withinBytes(markdown: string): string {
   if (markdown.length * 3 <= MARKDOWN_BYTES || Buffer.byteLength(markdown) <= MARKDOWN_BYTES) return markdown
   const kept = Buffer.from(markdown).subarray(0, MARKDOWN_BYTES).toString()
   const whole = kept.slice(0, Math.max(kept.lastIndexOf('\n'), MARKDOWN_BYTES / 8))
-  const fences = whole.match(/^\s*```/gm)?.length ?? 0
+  const fences = whole.match(/^[ \t]*```/gm)?.length ?? 0
   return fences % 2 === 1 ? `${whole}\n\`\`\`\n` : `${whole}\n`
 }

@@ -84,5 +84,6 @@ function runEach({ each, matchers, scope }: Compiled, rules: readonly Rule[], ro
 }
 
 function isScopeItself(css: string): boolean {
-  return /:scope(?![\w-])[^\s>+~]*$/i.test(css)
+  const last = css.split(/[\s>+~]/).at(-1) ?? ''
+  return /:scope(?![\w-])/i.test(last)
 }

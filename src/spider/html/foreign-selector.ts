@@ -6,7 +6,7 @@ export interface ForeignSelector {
   readonly here: string | null
 }
 
-const XPATH = /^\s*(?:\(*\s*\.?\/|\.\.|(?:descendant|ancestor|child|following|preceding|self)(?:-[a-z-]+)?::)/
+const XPATH = /^(?:(?:\(+\s*)?\.?\/|\.\.|(?:descendant|ancestor|child|following|preceding|self)(?:-[a-z-]+)?::)/
 const PREFIX = /^\s*(css|xpath)\s*[:=]\s*(?=\S)/i
 const TEXT = /::text\b/
 const ATTR = /::attr\(\s*([\w:.-]+)\s*\)/
@@ -20,7 +20,7 @@ export function foreignSelector(source: string): ForeignSelector | null {
     if (!isXpath) return { reason: `a selector has no prefix`, here: foreignSelector(rest)?.here ?? rest }
     return { reason: 'XPath is not supported', here: cssOfXpath(rest) }
   }
-  if (XPATH.test(source)) return { reason: 'XPath is not supported', here: cssOfXpath(source) }
+  if (XPATH.test(source.trimStart())) return { reason: 'XPath is not supported', here: cssOfXpath(source) }
   const [attr, name] = ATTR.exec(source) ?? []
   if (attr !== undefined)
     return { reason: `Scrapy's ${attr} is written @${name}`, here: withAttribute(source, name ?? '') }
