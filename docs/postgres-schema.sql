@@ -110,6 +110,17 @@ CREATE TABLE shoal.generations (
     mark bigint DEFAULT 0 NOT NULL
 );
 
+CREATE TABLE shoal.match_stats (
+    crawl text NOT NULL COLLATE pg_catalog."C",
+    part text NOT NULL COLLATE pg_catalog."C",
+    part_of text NOT NULL COLLATE pg_catalog."C",
+    name text NOT NULL COLLATE pg_catalog."C",
+    selector text NOT NULL COLLATE pg_catalog."C",
+    seen bigint NOT NULL,
+    matched bigint NOT NULL,
+    example text NOT NULL
+);
+
 CREATE TABLE shoal.migrations (
     number integer NOT NULL,
     name text NOT NULL,
@@ -268,6 +279,9 @@ ALTER TABLE ONLY shoal.generations
 
 ALTER TABLE ONLY shoal.generations
     ADD CONSTRAINT generations_pkey PRIMARY KEY (queue_id);
+
+ALTER TABLE ONLY shoal.match_stats
+    ADD CONSTRAINT match_stats_pkey PRIMARY KEY (crawl, part, part_of, name, selector);
 
 ALTER TABLE ONLY shoal.migrations
     ADD CONSTRAINT migrations_pkey PRIMARY KEY (number);

@@ -39,6 +39,7 @@ describe('tables in Postgres', () => {
       dryRun: true,
       migrations: [
         { number: 1, name: 'results', breaking: false, sql: expect.stringContaining('CREATE TABLE shoal.records') },
+        { number: 2, name: 'match-stats', breaking: false },
       ],
     })
     expect((await call('records', 'list')).code).toBe(5)

@@ -65,7 +65,7 @@ it('a run with two worker processes can be scraped while it works: all workers, 
     expect(problems).toEqual([])
     // Everything that the tables name is there, but what this crawl has none of.
     const rare =
-      /^shoal_(failures_total|dead_letters|proxy_|proxies|alerts_active|crawl_eta_seconds|crawl_filtered_links)/
+      /^shoal_(failures_total|dead_letters|proxy_|proxies|alerts_active|crawl_eta_seconds|crawl_filtered_links|crawl_counts)/
     for (const name of [...Object.keys(WORKER_METRICS), ...Object.keys(QUEUE_METRICS)])
       if (!rare.test(name)) expect(types.has(name), name).toBe(true)
     const sumOf = (name: string) =>

@@ -83,7 +83,11 @@ describe('shoal reparse', () => {
     expect(report.goneRecords).toHaveLength(20)
     expect(report.failures).toEqual(
       expect.arrayContaining([
-        expect.objectContaining({ code: 'handler_error', message: 'Error: no', count: 1 }),
+        expect.objectContaining({
+          code: 'handler_error',
+          message: expect.stringMatching(/^shop\.ts:\d+:\d+: Error: no$/),
+          count: 1,
+        }),
         expect.objectContaining({ code: 'handler_error', message: expect.stringContaining('Error: late') }),
       ]),
     )

@@ -593,8 +593,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'an example of a merged link is replaced by a later one',
     file: `${LUA}/settle.lua`,
-    find: "call('HSETNX', B .. ':c:' .. c.num, 'example:' .. reason, example)",
-    replace: "call('HSET', B .. ':c:' .. c.num, 'example:' .. reason, example)",
+    find: "call('HSETNX', B .. ':c:' .. c.num, 'example:' .. name, example)",
+    replace: "call('HSET', B .. ':c:' .. c.num, 'example:' .. name, example)",
     tests: REDIS_SUITE,
     only: 'counts what the filter did',
   },

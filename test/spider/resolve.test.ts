@@ -41,7 +41,7 @@ describe('defaults', () => {
         maxBodyBytes: 10_485_760,
         maxRedirects: 10,
       },
-      maxLinksPerPage: 5_000,
+      maxLinksPerPage: 50_000,
       maxThrottles: 10,
       retryPriorityStep: 10,
       visibilityMs: 30_000,

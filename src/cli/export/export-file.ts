@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { extname } from 'node:path'
 import { ShoalError } from '../../errors.js'
 import type { ExportFormat } from '../../store/export/formats.js'
@@ -27,6 +27,16 @@ export function formatFor(out: string | undefined, asked: ExportFormat | 'warc' 
     throw new ShoalError('usage', `${out}: Parquet files are already compressed`, { hint: 'Drop .gz from the name.' })
   }
   return format
+}
+
+/** Whether an export to this path creates or replaces a file. A device or a pipe, like standard output, may get nothing. */
+export function isFileTarget(out: string): boolean {
+  try {
+    return statSync(out, { throwIfNoEntry: false })?.isFile() ?? true
+  } catch {
+    // Writing to it will fail for the same reason, and say so.
+    return true
+  }
 }
 
 /** What would be written has nothing in it; the file is left alone. */

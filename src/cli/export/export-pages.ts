@@ -7,7 +7,7 @@ import { refuseUnknown } from '../known-names.js'
 import type { Session } from '../session.js'
 import { stderr, stdout } from '../terminal/streams.js'
 import { shownProgress } from '../views/work-progress.js'
-import { nothingToExport } from './export-file.js'
+import { isFileTarget, nothingToExport } from './export-file.js'
 
 const PART = 100
 
@@ -29,7 +29,7 @@ export async function exportKeptPages(
 ): Promise<WarcResult> {
   const { warcToFiles, warcToStream } = await import('../../store/export/warc.js')
   const queries = await queriesFor(backends, asked)
-  if (asked.out !== null) await refuseEmpty(backends.store.pages, queries, asked.out)
+  if (asked.out !== null && isFileTarget(asked.out)) await refuseEmpty(backends.store.pages, queries, asked.out)
   const progress = shownProgress(session, 'pages', await expected(backends.store.pages, queries))
   const archive = {
     pages: pagesOf(backends.store.pages, queries),

@@ -8,7 +8,7 @@ import type { Session } from '../session.js'
 import { stderr } from '../terminal/streams.js'
 import { shownProgress } from '../views/work-progress.js'
 import { crawlSource } from './crawl-source.js'
-import { nothingToExport } from './export-file.js'
+import { isFileTarget, nothingToExport } from './export-file.js'
 import { type MergedBy, mergedSource } from './merged-kinds.js'
 
 export interface RecordsExport {
@@ -36,7 +36,7 @@ export async function exportStoredRecords(
   const stored = crawl === null ? store.records : crawlSource(store.records, crawl)
   const source = merged === null ? stored : await mergedSource(store.entities, merged, query.kind)
   // An incremental export may find that nothing has changed.
-  if (incremental === null && out !== null) await refuseEmpty(source, query, out)
+  if (incremental === null && out !== null && isFileTarget(out)) await refuseEmpty(source, query, out)
   const total = incremental === null && merged === null && crawl === null ? await expected(store, query) : null
   const progress = shownProgress(session, 'records', total)
   const options = {
