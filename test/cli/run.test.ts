@@ -74,6 +74,29 @@ describe('run', () => {
     expect((await inDir('explain', `${origin}/`)).out).toContain('status 200')
   })
 
+  it('prints next steps that work: export has the records of this crawl alone, and try has the arguments', async () => {
+    const spider = (name: string) =>
+      writeFileSync(
+        join(dir, `${name}.ts`),
+        `import { defineSpider } from 'shoal'
+         import { z } from 'zod'
+         export default defineSpider(z.object({ path: z.string() }), ({ path }) => defineSpider({
+           name: '${name}', start: ['${origin}' + path], allowPrivate: ['127.0.0.1:*'], pace: { delay: '5ms' },
+           records: { front: z.object({ title: z.string(), never: z.string().optional() }) },
+           routes: { all: { match: '/', record: { kind: 'front', key: 'title', fields: { title: 'title', never: '.never' } } } },
+         }))`,
+      )
+    for (const name of ['left', 'right']) {
+      spider(name)
+      const { out } = await inDir('run', `${name}.ts`, '-a', 'path=/')
+      const steps = [...out.matchAll(/^ {4}shoal (.*)$/gm)].map(([, step = '']) => step.split(' '))
+      expect(steps.map(([command]) => command)).toEqual(['export', 'try'])
+      const ends = await Promise.all(steps.map((step) => inDir(...step)))
+      expect(ends.map(({ code, err }) => ({ code, err }))).toEqual(steps.map(() => ({ code: 0, err: '' })))
+      expect(ends[0]?.out).toBe('1 record written to front.csv\n')
+    }
+  })
+
   it("of a site that is down ends by the spider's own retries, counts the failures and says why", async () => {
     writeSpider('down', { start: 'http://127.0.0.1:9/' })
     const { code, out, err } = await inDir('run', 'down.ts')

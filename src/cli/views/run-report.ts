@@ -1,4 +1,6 @@
 import { relative } from 'node:path'
+import type { CrawlArgs } from '../../frontier/frontier.js'
+import { argumentsText } from '../../spider/arguments.js'
 import type { FinishedRun } from '../crawl-run.js'
 import { programName, type Session, shellWord } from '../session.js'
 import { printNextSteps, printSummary, type SummaryDetails, summaryDetails } from './summary-view.js'
@@ -15,7 +17,11 @@ export async function reportRun(session: Session, { start, source, summary }: Fi
   const [largest] = [...(details?.kinds ?? [])]
     .filter(({ records }) => records > 0)
     .sort((a, b) => b.records - a.records)
-  if (largest !== undefined) steps.push([`${shoal} ${exportOf(largest.kind)}${sameDatabase}`, 'export them as a table'])
+  if (largest !== undefined)
+    steps.push([
+      `${shoal} ${exportOf(largest.kind)} --crawl ${shellWord(summary.crawl)}${sameDatabase}`,
+      'export them as a table',
+    ])
   if (details !== null && summary.dead > 0)
     steps.push([`${shoal} dead list --crawl ${summary.crawl}${sameDatabase}`, 'see what failed, and why'])
   if (details !== null && summary.rejected > 0)
@@ -23,7 +29,7 @@ export async function reportRun(session: Session, { start, source, summary }: Fi
   const unmatched = summary.neverMatched.find(({ example }) => example !== '')
   if (source.kind === 'file' && unmatched !== undefined)
     steps.push([
-      `${shoal} try ${shellWord(relative('.', source.path))} ${shellWord(unmatched.example)}`,
+      `${shoal} try ${shellWord(relative('.', source.path))} ${shellWord(unmatched.example)}${sameArgs(source.args)}${sameDatabase}`,
       'see what each selector finds on a page',
     ])
   if (details !== null && summary.drift.length > 0)
@@ -38,6 +44,13 @@ export async function reportRun(session: Session, { start, source, summary }: Fi
 function exportOf(kind: string): string {
   const file = kind.replace(/[^\w.-]+/g, '-').replace(/^[-.]+/, '')
   return `export --kind ${shellWord(kind)} --out ${file === '' ? 'records' : file}.csv`
+}
+
+/** Without them, a spider that requires an argument would be refused. */
+function sameArgs(args: CrawlArgs = {}): string {
+  return Object.entries(args)
+    .map(([name, value]) => ` -a ${shellWord(argumentsText({ [name]: value }))}`)
+    .join('')
 }
 
 /** The command line again, to resume what it began. */
