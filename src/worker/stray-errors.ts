@@ -5,6 +5,7 @@ import type { ShoalError } from '../errors.js'
 import type { Log } from '../log.js'
 import { namedText } from '../thrown.js'
 import type { Link } from '../url/link.js'
+import { withoutOpenedSecrets } from './secrets.js'
 
 /**
  * What a handler started and did not await usually fails at once: its page waits for that. Twice, because Node runs the timers of one moment in
@@ -55,7 +56,8 @@ export class StrayErrors {
     if (scope === undefined) return false
     const said = `in a callback that the handler did not wait for: ${namedText(thrown)}`
     const error = spiderError('handler_error', thrown, said)
-    const { message, place } = error
+    const { place } = error
+    const message = withoutOpenedSecrets(error.message)
     if (scope.fail !== null) scope.fail(error)
     else this.#log.warn('spider.uncaught', { ...scope.link, message, ...(place !== null && { place }) })
     return true

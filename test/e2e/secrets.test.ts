@@ -136,6 +136,50 @@ export default defineSpider({
     expect({ path, seen: spotted(readFileSync(path, 'latin1'), PASSWORD) }).toEqual({ path, seen: [] })
 })
 
+it('the value of a secret is not in what the code of the spider logs, prints and throws, wherever it ends', async () => {
+  const dir = tempDir('said-secrets')
+  cleanups.push(() => dir.remove())
+  const port = await site((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<title>item</title>')
+  })
+  const origin = `http://127.0.0.1:${port}`
+  writeFileSync(
+    join(dir.path, 'spider.ts'),
+    `import { defineSpider, secret } from 'shoal'
+export default defineSpider({
+  name: 'says', start: ['${origin}/logs', '${origin}/throws', '${origin}/later', '${origin}/after'],
+  allowPrivate: ['127.0.0.1:*'], robots: false, pace: { delay: '1ms' }, retries: { max: 0 },
+  secrets: { apiKey: { env: 'SHOP_API_KEY', origins: ['${origin}'] } },
+  headers: { authorization: secret('apiKey') },
+  routes: {
+    page: { match: '/**', async handler(page) {
+      const said = 'the key is ' + process.env.SHOP_API_KEY
+      page.log(said)
+      console.log(said)
+      if (page.url.endsWith('/throws')) throw new Error(said)
+      if (page.url.endsWith('/later')) {
+        setTimeout(() => { throw new Error(said) }, 1)
+        await new Promise(() => {})
+      }
+      if (page.url.endsWith('/after')) setTimeout(() => { throw new Error(said) }, 200)
+    } },
+  },
+})
+`,
+  )
+  const cli = { cwd: dir.path, env: { SHOP_API_KEY: KEY } }
+  const ran = await runCli(['run', 'spider.ts'], cli)
+  expect(ran.stderr).toContain('worker.died')
+  const tried = await runCli(['try', 'spider.ts', `${origin}/logs`, '--json'], cli)
+  const outputs = [ran, tried, await runCli(['try', 'spider.ts', `${origin}/later`], cli)]
+  for (const { stdout, stderr } of outputs) {
+    expect(stdout + stderr).toContain('the key is ***')
+    expect(spotted(stdout + stderr, 'canary')).toEqual([])
+  }
+  for (const path of filesIn(dir.path).filter((name) => !name.endsWith('spider.ts')))
+    expect({ path, seen: spotted(readFileSync(path, 'latin1'), 'canary') }).toEqual({ path, seen: [] })
+})
+
 it('the value of a secret reaches its origins, and is stored and shown nowhere', async () => {
   const dir = tempDir('secret-values')
   cleanups.push(() => dir.remove())

@@ -5,6 +5,7 @@ import type { ResponseCache } from '../../fetch/cache/response-cache.js'
 import type { Fetcher, FetchResponse } from '../../fetch/fetcher.js'
 import { type Log, silentLog } from '../../log.js'
 import type { TracedStep, VisitTrace } from '../../observe/tracing/tracing.js'
+import { withoutOpenedSecrets } from '../../worker/secrets.js'
 import type { Timings } from './tried-page.js'
 
 /** More lines than this are counted, not shown: a handler in a loop logs for ever. */
@@ -38,7 +39,7 @@ export class TryNotes {
     },
     spider: (_level, _event, fields) => {
       if (this.lines.length >= MOST_LINES) return
-      const line = String(fields.message ?? '')
+      const line = withoutOpenedSecrets(String(fields.message ?? ''))
       this.lines.push(line)
       this.#onLine(line)
     },

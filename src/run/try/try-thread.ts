@@ -3,6 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../../clock.js'
 import { isOwnFile, spiderError } from '../../error-place.js'
 import { asShoalError } from '../../errors.js'
+import { withoutOpenedSecrets } from '../../worker/secrets.js'
 import { StrayErrors } from '../../worker/stray-errors.js'
 import { logOutput } from '../output/log-output.js'
 import { refuseToEnd } from '../refuse-to-end.js'
@@ -56,7 +57,7 @@ function ownFiles(): readonly string[] {
 }
 
 function fail({ code, message, hint }: ReturnType<typeof asShoalError>): void {
-  send({ kind: 'failed', code, message, hint })
+  send({ kind: 'failed', code, message: withoutOpenedSecrets(message), hint })
 }
 
 function send(message: FromTryThread): void {

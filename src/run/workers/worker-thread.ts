@@ -7,6 +7,7 @@ import { namedText } from '../../thrown.js'
 import { BackendWatch } from '../../while-away.js'
 import { backendsFromPorts } from '../../wire/backends.js'
 import { LineLimit } from '../../worker/line-limit.js'
+import { withoutOpenedSecrets } from '../../worker/secrets.js'
 import { StrayErrors } from '../../worker/stray-errors.js'
 import { openTracing } from '../open-tracing.js'
 import { logOutput } from '../output/log-output.js'
@@ -32,7 +33,7 @@ async function main(data: WorkerThreadData): Promise<void> {
     if (strays?.caught(thrown)) return
     output.end()
     const { message } = spiderError('handler_error', thrown, `uncaught exception: ${namedText(thrown)}`)
-    send({ kind: 'uncaught', message })
+    send({ kind: 'uncaught', message: withoutOpenedSecrets(message) })
     endThread(1)
   })
   try {
