@@ -468,7 +468,7 @@ export type RecordRule<Kinds extends RecordDefinitions> = {
     readonly key?: keyof InputOf<Kinds[Kind]> & string
     readonly fields?: { readonly [Field in keyof InputOf<Kinds[Kind]>]?: FieldDefinition }
     /**
-     * What is on the page, in addition to the fields. `text`: url, status, title, description, language, text (its first 5,000 characters) and links.
+     * What is on the page, in addition to the fields. `text`: url, status, title, description, language, text (its first 5,000 characters; `truncated` if there are more) and links.
      * `markdown`: url, status, title, description, language, published, modified, and the main content as Markdown.
      */
     readonly contents?: 'text' | 'markdown'

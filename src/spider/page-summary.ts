@@ -20,12 +20,16 @@ export type PageSummary = {
   readonly language: string | null
   /** What a reader sees, as one line: its first 5,000 characters. */
   readonly text: string
+  /** The text is longer; only there if it is. */
+  readonly truncated?: true
   readonly links: readonly string[]
   /** Links that did not fit into the record; only there if there are any. */
   readonly linksLeftOut?: number
 }
 
 const TEXT_CHARS = 5_000
+/** Enough to know whether there is more: the end may lose half of a surrogate pair and a space. */
+const READ_CHARS = TEXT_CHARS + 3
 export const TITLE_CHARS = 1_000
 export const DESCRIPTION_CHARS = 2_000
 /** A record may have 256 KB. Python's index of 10,000 links has 700 KB of them. */
@@ -46,8 +50,8 @@ export function pageSummary(page: Page, found: readonly (readonly string[])[], b
   const { url, status } = page
   const type = mediaTypeOf(page)
   if (!hasTags(type)) {
-    const text = TEXTUAL.test(type) ? oneLine(page.text, TEXT_CHARS) : ''
-    return { url, status, title: '', description: '', language: null, text, links: [] }
+    const text = TEXTUAL.test(type) ? oneLine(page.text, READ_CHARS) : ''
+    return { url, status, title: '', description: '', language: null, ...firstText(text), links: [] }
   }
   const [titles, descriptions, hrefs, texts, ...languages] = found
   const links = absoluteLinks(hrefs ?? [], resolveBase(base, url), page)
@@ -58,10 +62,14 @@ export function pageSummary(page: Page, found: readonly (readonly string[])[], b
     title: oneLine(titles?.[0] ?? '', TITLE_CHARS),
     description: oneLine(descriptions?.[0] ?? '', DESCRIPTION_CHARS),
     language: foundLanguage(languages, page.headers['content-language']),
-    text: texts?.[0] ?? (isXml(type) ? textOfXml(page.text, type) : ''),
+    ...firstText(texts?.[0] ?? (isXml(type) ? textOfXml(page.text, type) : '')),
     links: kept,
     ...(kept.length < links.length && { linksLeftOut: links.length - kept.length }),
   }
+}
+
+function firstText(read: string): Pick<PageSummary, 'text' | 'truncated'> {
+  return read.length <= TEXT_CHARS ? { text: read } : { text: oneLine(read, TEXT_CHARS), truncated: true }
 }
 
 export function oneLine(text: string, limit: number): string {
@@ -75,8 +83,8 @@ export function attributeRule(source: string, first: boolean): Rule {
   return { selector, pick: { kind: 'attribute', name: selector.attribute ?? '' }, first, skipNofollow: false }
 }
 
-function pageText(element: string): Rule {
-  const pick = { kind: 'page-text', limit: TEXT_CHARS } as const
+function pageText(element: string, { xml = false } = {}): Rule {
+  const pick = { kind: 'page-text', limit: READ_CHARS, ...(xml && { xml }) } as const
   return { selector: parseSelector(element), pick, first: true, skipNofollow: false }
 }
 
@@ -84,7 +92,7 @@ let xmlText: Extractor | null = null
 
 /** XML has no body: the text of the whole document. */
 function textOfXml(text: string, type: string): string {
-  xmlText ??= compileExtractor([pageText(':root')])
+  xmlText ??= compileExtractor([pageText(':root', { xml: true })])
   return xmlText.run(text, type)[0]?.[0] ?? ''
 }
 

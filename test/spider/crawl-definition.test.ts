@@ -93,6 +93,22 @@ describe('a spider made of flags', () => {
     expect(await dataOf({}, '<rss><item><p>a</p>b</item></rss>', 'application/rss+xml')).toMatchObject([
       { text: 'a b' },
     ])
+    const feed = '<rss><title>F</title><item><title>A</title><link>/a</link></item></rss>'
+    expect(await dataOf({}, feed, 'application/rss+xml')).toMatchObject([{ text: 'F A /a' }])
+  })
+
+  it('says so when the text of a page is longer than what is stored of it', async () => {
+    const exact = 'x'.repeat(5_000)
+    for (const [type, before] of [
+      ['text/html', '<p>'],
+      ['text/plain', ''],
+    ] as const) {
+      const [whole = {}] = (await dataOf({}, `${before}${exact} \n `, type)) ?? []
+      expect(whole).toMatchObject({ text: exact })
+      expect(whole).not.toHaveProperty('truncated')
+      for (const more of ['y', ' y', ' \u{1f600}', '\u{1f600}'])
+        expect(await dataOf({}, before + exact + more, type)).toMatchObject([{ text: exact, truncated: true }])
+    }
   })
 
   it('stores description and language', async () => {

@@ -44,8 +44,8 @@ export class PageText {
   }
 }
 
-/** The text of an element of the tree. */
-export function textOfTree(element: Element, limit: number): string {
+/** The text of an element of the tree. Names mean nothing in XML: every element is a block, and the title of a feed's entry is text. */
+export function textOfTree(element: Element, { limit, xml = false }: { limit: number; xml?: boolean }): string {
   const text = new PageText(limit)
   // Null: the block that was opened last ends here.
   const left: (ChildNode | null)[] = [...element.children].reverse()
@@ -53,7 +53,7 @@ export function textOfTree(element: Element, limit: number): string {
     if (node === null) text.separate()
     else if (node.type === 'text') text.add(node.data)
     else if ('attribs' in node) {
-      const flags = flagsOf(tagId(node.name))
+      const flags = xml ? SEPARATES : flagsOf(tagId(node.name))
       if ((flags & SEPARATES) !== 0) {
         text.separate()
         left.push(null)

@@ -20,7 +20,7 @@ export interface Rule {
  */
 type Pick =
   | { readonly kind: 'text' }
-  | { readonly kind: 'page-text'; readonly limit: number }
+  | { readonly kind: 'page-text'; readonly limit: number; readonly xml?: true }
   | { readonly kind: 'html' }
   | { readonly kind: 'attribute'; readonly name: string }
 

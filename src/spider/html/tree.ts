@@ -53,7 +53,7 @@ export function pickedValue(rule: Rule, element: Element, budget: TextBudget): s
   const { pick } = rule
   if (pick.kind === 'attribute') return element.attribs[pick.name]
   if (pick.kind === 'html') return innerHtml(element)
-  if (pick.kind === 'page-text') return textOfTree(element, pick.limit)
+  if (pick.kind === 'page-text') return textOfTree(element, pick)
   const text = textOf(element)
   budget.textLength += text.length
   if (budget.textLength > MAX_TEXT) throw tooComplex(`produces more than ${MAX_TEXT} characters of text`)
