@@ -51,6 +51,13 @@ const CONFIG_TS = `
   })`
 
 describe('shoal.config.ts', () => {
+  it('as JSON may begin with a byte order mark, and shows nothing of its text when it is broken', async () => {
+    put('shoal.config.json', '\uFEFF{ "queue": "memory:" }')
+    expect(await settingsOf()).toMatchObject({ queue: 'memory:' })
+    put('shoal.config.json', `{ "store": s3cret }`)
+    expect((await refusal())?.message).toBe("shoal.config.json: not JSON: Unexpected token 's'")
+  })
+
   it('has settings for all environments, and others for each', async () => {
     put('shoal.config.ts', CONFIG_TS)
     const here = 'sqlite:data/shoal.db'

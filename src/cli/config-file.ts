@@ -34,7 +34,14 @@ export async function openConfigFile(sources: ConfigSources, folder = process.cw
       hint: 'Check --config or SHOAL_CONFIG.',
     })
   const path = relative(folder, file) || basename(file)
-  return { path, environment: env, values: settingsIn(await contentOf(file, path), env, { file, path, folder }) }
+  const content = await contentOf(file, path)
+  try {
+    return { path, environment: env, values: settingsIn(content, env, { file, path, folder }) }
+  } catch (error) {
+    // It is code: reading a setting may throw.
+    if (error instanceof ShoalError) throw error
+    throw new ShoalError('config_invalid', `${path}: ${textOf(error)}`, { cause: error })
+  }
 }
 
 /**
@@ -66,9 +73,11 @@ function foldersAbove(folder: string): string[] {
 async function contentOf(file: string, path: string): Promise<unknown> {
   if (file.endsWith('.json')) {
     try {
-      return JSON.parse(readFileSync(file, 'utf8'))
+      return JSON.parse(readFileSync(file, 'utf8').replace(/^\uFEFF/, ''))
     } catch (error) {
-      throw new ShoalError('config_invalid', `${path}: ${textOf(error)}`, { cause: error })
+      // V8 adds a piece of the file, which may be a password.
+      const [fault] = textOf(error).split(/, (?:\.\.\.)?"/)
+      throw new ShoalError('config_invalid', `${path}: not JSON: ${fault}`)
     }
   }
   // Most commands have no config file, and need no compiler.

@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander'
 import { EXIT } from '../errors.js'
+import { refuseToEndForSpider } from '../run/refuse-to-end.js'
 import { isCaught } from '../uncaught.js'
 import { asUncaught, asUserError, failureText } from './failure.js'
 import { brokenOutput, flushed } from './output.js'
@@ -17,6 +18,8 @@ const debug =
   process.env.SHOAL_LOG_LEVEL === 'debug'
 
 const output = captureSpiderOutput(json)
+// A spider or config file that ends the process would look like a command that has succeeded.
+refuseToEndForSpider()
 
 function fail(thrown: unknown): void {
   stderr.write(failureText(thrown, { json, debug, style: styleFor(stderr, process.env) }))

@@ -28,9 +28,10 @@ function refuse(isRefused: (call: Error) => boolean): Refusal {
     const error = new ShoalError('handler_error', message)
     if (isEnd && isRefused(error)) throw error
   }
-  process.exit = (code) => {
+  // Without a code it ends with process.exitCode, which an explicit undefined would reset.
+  process.exit = (...code) => {
     refuseIf('process.exit()', true)
-    return endThread(code)
+    return endThread(...code)
   }
   process.kill = (pid, signal) => {
     const isOwn = pid === 0 || pid === -1 || Math.abs(pid) === process.pid

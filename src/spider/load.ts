@@ -75,7 +75,7 @@ export async function evaluateFile(
   // An edited file is loaded again.
   delete require.cache[file]
   try {
-    const module = await jiti.import<{ default?: unknown } | undefined>(file)
+    const module = await untilIdle(jiti.import<{ default?: unknown } | undefined>(file))
     const exported = module?.default
     // module.exports = defineSpider(…), or `export default` compiled to CommonJS and imported as a whole.
     return isTagged(module)
@@ -86,6 +86,28 @@ export async function evaluateFile(
   } catch (error) {
     const { message, hint } = loadFailure(error, file, path, project)
     throw new ShoalError('spider_syntax', message, { cause: error, ...(hint !== undefined && { hint }) })
+  }
+}
+
+/** Files that are being loaded. One listener for all of them: Node warns of the eleventh. */
+const loading = new Set<() => void>()
+const giveUp = () => {
+  for (const one of loading) one()
+}
+
+/** A file that waits for ever, with nothing left to happen, fails. Node would end the command without a word, with code 13. */
+async function untilIdle<Module>(module: Promise<Module>): Promise<Module> {
+  let fail = () => {}
+  const idle = new Promise<never>((_, reject) => {
+    fail = () => reject('its top-level await never ends: nothing is left that could end it')
+  })
+  if (loading.size === 0) process.on('beforeExit', giveUp)
+  loading.add(fail)
+  try {
+    return await Promise.race([module, idle])
+  } finally {
+    loading.delete(fail)
+    if (loading.size === 0) process.off('beforeExit', giveUp)
   }
 }
 

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { EXIT } from '../../src/errors.js'
-import { lastJson, runCli, tempDir } from '../support/cli.js'
+import { lastJson, runCli, startCli, tempDir } from '../support/cli.js'
 
 const dir = tempDir('environments')
 const inDir = (...args: string[]) => runCli(args, { cwd: join(dir.path, 'spiders') })
@@ -61,4 +61,35 @@ it('neither help nor the version needs it, and a demo does not use its database'
   writeFileSync(broken, "export default { queue: 'redis://127.0.0.1:1', store: 'postgres://127.0.0.1:1/x' }")
   const demo = await inDir('demo', '--products', '3', '--json', '--dir', 'demo')
   expect(demo.code).toBe(0)
+}, 60_000)
+
+it('a spider or config file that ends the process, or never ends itself, is an error and not a success', async () => {
+  const folder = tempDir('ends')
+  // In a process of its own, which is what it would end.
+  const shoal = (...args: string[]) => startCli(args, { cwd: folder.path }).result
+  const spider = join(folder.path, 'ends.ts')
+  const config = join(folder.path, 'shoal.config.ts')
+  const exits = 'process.exit(0)'
+  const waits = 'await new Promise(() => {})\nexport default {}'
+  for (const [text, said] of [
+    [exits, /ends\.ts:1:9: .*process\.exit\(\)/],
+    [waits, /ends\.ts: its top-level await never ends/],
+  ] as const) {
+    writeFileSync(spider, text)
+    const run = await shoal('run', 'ends.ts')
+    expect([run.code, run.stderr]).toEqual([EXIT.spider.code, expect.stringMatching(said)])
+  }
+  for (const [text, said] of [
+    [exits, 'shoal.config.ts:1:9: '],
+    [waits, 'shoal.config.ts: its top-level await never ends'],
+    ["export default { get queue() { throw new Error('no vault') } }", 'shoal.config.ts: no vault'],
+  ] as const) {
+    writeFileSync(config, text)
+    const status = await shoal('status')
+    expect([status.code, status.stderr]).toEqual([
+      EXIT.spider.code,
+      expect.stringContaining(`error config_invalid: ${said}`),
+    ])
+  }
+  folder.remove()
 }, 60_000)
