@@ -328,14 +328,14 @@ export const ERRORS = {
     failedAt: 'guard',
     exitCode: 'usage',
     meaning: 'The address is private, loopback or reserved, and not on the allow list.',
-    hint: "If you mean it, add 'host:port' to the spider's allowPrivate.",
+    hint: "If you mean it, add 'host:port' to the spider's allowPrivate; `crawl` and `shell` have --allow-private <host:port>.",
   },
   blocked_port: {
     next: 'dead',
     failedAt: 'guard',
     exitCode: 'usage',
     meaning: 'The port belongs to a service that is never a web site.',
-    hint: "If you mean it, add 'host:port' to the spider's allowPrivate.",
+    hint: "If you mean it, add 'host:port' to the spider's allowPrivate; `crawl` and `shell` have --allow-private <host:port>.",
   },
 
   secret_refused: {
@@ -356,13 +356,13 @@ export const ERRORS = {
   dns_error: {
     next: 'retry',
     meaning: 'The host name could not be resolved.',
-    hint: 'It is retried automatically; if every host fails, check the DNS resolver of this machine.',
+    hint: 'A crawl retries it automatically; if every host fails, check the DNS resolver of this machine.',
   },
   connect_error: {
     next: 'retry',
     failedAt: 'connection',
     meaning: 'The host did not accept a connection.',
-    hint: 'It is retried automatically; check in a browser whether the site is up.',
+    hint: 'A crawl retries it automatically; check in a browser whether the site is up.',
   },
   tls_error: {
     next: 'dead',
@@ -374,13 +374,13 @@ export const ERRORS = {
     next: 'retry',
     failedAt: 'connection',
     meaning: 'The page took longer than its timeout.',
-    hint: 'It is retried automatically; raise fetch.timeout, or crawl the host more slowly.',
+    hint: 'A crawl retries it automatically; raise fetch.timeout, or crawl the host more slowly.',
   },
   truncated: {
     next: 'retry',
     failedAt: 'connection',
     meaning: 'The response body ended early.',
-    hint: 'It is retried automatically.',
+    hint: 'A crawl retries it automatically.',
   },
   protocol_error: {
     next: 'retry',
@@ -421,7 +421,7 @@ export const ERRORS = {
   server_error: {
     next: 'retry',
     meaning: 'The server responded with an error (5xx).',
-    hint: 'It is retried automatically.',
+    hint: 'A crawl retries it automatically.',
   },
   proxy_error: {
     next: 'throttle',

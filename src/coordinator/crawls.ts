@@ -1,4 +1,5 @@
 import type { Clock, Random } from '../clock.js'
+import { ShoalError } from '../errors.js'
 import type { CrawlId, CrawlInfo, CrawlSpec, Limits } from '../frontier/frontier.js'
 import { overProxies } from '../frontier/over-proxies.js'
 import type { Claim, Notes } from '../notes/notes.js'
@@ -28,6 +29,8 @@ export interface OpenOptions {
   readonly clock: Clock
   readonly random: Random
   readonly proxies?: number
+  /** Never resume a crawl that began with another definition: `shoal crawl` names its spider after the host, whatever the options. */
+  readonly unchangedOnly?: boolean
 }
 
 /** A process that dies while it opens a crawl blocks the others no longer than this. */
@@ -88,15 +91,23 @@ async function openAlone(
   const others = running.filter(({ args }) => !isCrawlOf(spider, args))
   const gen = await store.generations.of(await frontier.identity())
   if (unfinished !== undefined && (!options.fresh || unfinished.id === meanwhile)) {
+    const spiderChanged = unfinished.spiderHash !== spider.hash
+    if (spiderChanged && options.unchangedOnly === true) throw otherCrawl(unfinished)
     await openAs(backends, specFor(spider, unfinished.id, gen, options.proxies), unfinished.createdAt)
     if (unfinished.state === 'paused') await setCrawlState(frontier, unfinished.id, 'running')
-    const spiderChanged = unfinished.spiderHash !== spider.hash
     return { crawl: unfinished.id, resumed: true, setAside: null, others, spiderChanged }
   }
   if (unfinished !== undefined) await setCrawlState(frontier, unfinished.id, 'cancelled')
   const crawl = crawlId(spider.name, options.clock, options.random)
   await openAs(backends, specFor(spider, crawl, gen, options.proxies), options.clock.now())
   return { crawl, resumed: false, setAside: unfinished ?? null, others, spiderChanged: false }
+}
+
+/** Its queue holds the links of other options, which would be read with the wrong selectors; the new URLs would not be visited at all. */
+function otherCrawl({ id }: CrawlInfo): ShoalError {
+  return new ShoalError('usage', `crawl ${id} is unfinished, and it began with other URLs or options`, {
+    hint: 'Run it with those to resume it, or add --fresh to cancel it and start this one; its records are kept.',
+  })
 }
 
 /** A crawl alongside any others of this spider. Earlier lost crawls are given up: each turn of a schedule starts over. */

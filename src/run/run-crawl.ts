@@ -88,7 +88,8 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
 
     await shareProxiesNow(backends, spiders, pools)
     const proxies = await knownProxies(backends.notes, spider)
-    const opened = await openCrawl(backends, spider, { fresh: options.fresh, clock, random, proxies })
+    const unchangedOnly = options.source.kind === 'crawl'
+    const opened = await openCrawl(backends, spider, { fresh: options.fresh, clock, random, proxies, unchangedOnly })
     const { crawl } = opened
     const args = argsOf(spider)
     await clearTrouble(backends.notes, crawl)

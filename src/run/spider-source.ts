@@ -1,9 +1,9 @@
 import { demoDefinition } from '../demo/spider.js'
 import { ShoalError } from '../errors.js'
 import type { CrawlArgs } from '../frontier/frontier.js'
-import { type CrawlOptions, crawlDefinition } from '../spider/crawl-definition.js'
+import { type CrawlOptions, crawlDefinition, crawlPurpose } from '../spider/crawl-definition.js'
 import { loadSpider } from '../spider/load.js'
-import { spiderFromDefinition } from '../spider/resolve.js'
+import { hashOf, spiderFromDefinition } from '../spider/resolve.js'
 import type { Spider } from '../spider/spider.js'
 
 /** Where a spider comes from, in a form that can be sent to a thread or another process. */
@@ -18,7 +18,10 @@ export function spiderFrom(source: SpiderSource): Promise<Spider> {
     case 'file':
       return loadSpider(source.path, source.args)
     case 'crawl':
-      return Promise.resolve().then(() => spiderFromDefinition(crawlDefinition(source.options)))
+      return Promise.resolve().then(() => ({
+        ...spiderFromDefinition(crawlDefinition(source.options)),
+        hash: hashOf(crawlPurpose(source.options)),
+      }))
     case 'demo':
       return Promise.resolve().then(() => spiderFromDefinition(demoDefinition({ origin: source.origin })))
     default:

@@ -52,6 +52,11 @@ export function crawlDefinition(options: CrawlOptions): TaggedDefinition {
   })
 }
 
+/** What a crawl collects. Its pace and its limits may be others when it is resumed; what it starts from and what it reads may not. */
+export function crawlPurpose({ urls, follow, fields, format, each, key, sitemap }: CrawlOptions): string {
+  return JSON.stringify({ urls, follow, fields, format, each, key, sitemap })
+}
+
 function recordOf({ fields = {}, format = 'text', each, key }: CrawlOptions) {
   const identified = { ...(each !== undefined && { each }), ...(key !== undefined && { key }) }
   if (Object.keys(fields).length > 0) return { kind: 'page', fields, ...identified } as const

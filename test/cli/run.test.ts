@@ -177,8 +177,14 @@ describe('run', () => {
 })
 
 describe('crawl', () => {
+  it('of a private address says how to allow it', async () => {
+    const { code, out } = await inDir('crawl', `${origin}/`)
+    expect(code).toBe(6)
+    expect(out).toContain(` --allow-private ${new URL(origin).host}\n`)
+  })
+
   it('needs no spider: fields and a file', async () => {
-    const { code } = await inDir(
+    const { code, out } = await inDir(
       ...[
         'crawl',
         '--follow',
@@ -193,6 +199,8 @@ describe('crawl', () => {
       ...['--allow-private', '127.0.0.1:*', '--out', 'pages.csv'],
     )
     expect(code).toBe(0)
+    // They are exported already.
+    expect(out).not.toContain('export --kind')
     const lines = readFileSync(join(dir, 'pages.csv'), 'utf8').trimEnd().split('\n')
     expect(lines[0]).toMatch(/^title,/)
     expect(lines.length).toBeGreaterThan(3)

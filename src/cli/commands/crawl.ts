@@ -72,7 +72,7 @@ export function crawlCommand(program: Command): void {
         const options = asOptions(given, flags)
         const format = flags.out === undefined ? null : await outFormat(flags.out, flags)
         const finished = await runWithProgress(session, flags, { kind: 'crawl', options })
-        await reportRun(session, finished)
+        await reportRun(session, finished, { exported: flags.out !== undefined })
         if (flags.out !== undefined && format !== null && finished.start !== null) {
           // A crawl without records must not replace the records of an earlier one.
           if (finished.summary.records === 0) session.output.note(`no records: ${flags.out} was not written`)

@@ -6,7 +6,11 @@ import { programName, type Session, shellWord } from '../session.js'
 import { printNextSteps, printSummary, type SummaryDetails, summaryDetails } from './summary-view.js'
 
 /** The end of a run: one JSON line, or a summary with the next steps. */
-export async function reportRun(session: Session, { start, source, summary }: FinishedRun): Promise<void> {
+export async function reportRun(
+  session: Session,
+  { start, source, summary }: FinishedRun,
+  { exported = false }: { readonly exported?: boolean } = {},
+): Promise<void> {
   const { output, sameDatabase } = session
   if (session.json) return output.json(summaryJson(summary))
   const details = await detailsOf(session, summary.crawl, start?.spider ?? null)
@@ -17,10 +21,17 @@ export async function reportRun(session: Session, { start, source, summary }: Fi
   const [largest] = [...(details?.kinds ?? [])]
     .filter(({ records }) => records > 0)
     .sort((a, b) => b.records - a.records)
-  if (largest !== undefined)
+  if (largest !== undefined && !exported)
     steps.push([
       `${shoal} ${exportOf(largest.kind)} --crawl ${shellWord(summary.crawl)}${sameDatabase}`,
       'export them as a table',
+    ])
+  const refused =
+    source.kind === 'crawl' ? summary.deadLetters.find(({ code }) => code === 'private_address') : undefined
+  if (refused !== undefined)
+    steps.push([
+      `${shoal} ${sameCommand(process.argv.slice(2))} --allow-private ${shellWord(hostAndPort(refused.sample))}`,
+      'if you mean this private address, allow it',
     ])
   if (details !== null && summary.dead > 0)
     steps.push([`${shoal} dead list --crawl ${summary.crawl}${sameDatabase}`, 'see what failed, and why'])
@@ -51,6 +62,12 @@ function sameArgs(args: CrawlArgs = {}): string {
   return Object.entries(args)
     .map(([name, value]) => ` -a ${shellWord(argumentsText({ [name]: value }))}`)
     .join('')
+}
+
+/** As `--allow-private` takes it. */
+function hostAndPort(url: string): string {
+  const { hostname, port, protocol } = new URL(url)
+  return `${hostname}:${port === '' ? (protocol === 'https:' ? '443' : '80') : port}`
 }
 
 /** The command line again, to resume what it began. */
