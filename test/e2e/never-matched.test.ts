@@ -57,7 +57,7 @@ describe('a selector that never matches', () => {
     const stats = await shoal('records', 'stats')
     expect(stats.stdout).toMatch(/^price +░+ +0 %/m)
     expect(stats.stdout).toContain(
-      'never price: filled on 0 % of the records, selector `.prize_color`, for example http',
+      'never price: filled on 0 % of the records of the newest crawl, selector `.prize_color`, for example http',
     )
     const json = lastJson((await shoal('records', 'stats', '--json')).stdout)
     expect(json.fields).toContainEqual(expect.objectContaining({ field: 'price', filled: 0, share: 0 }))

@@ -106,7 +106,8 @@ function asJson({ spider: _, ...row }: SpiderNeverMatched): NeverMatched {
 
 function showNeverMatched({ style, print }: Output, never: readonly SpiderNeverMatched[], named = false): void {
   for (const row of never) {
-    const what = row.part === 'field' ? `${row.name}: filled on 0 % of the records` : neverText(row, count)
+    const what =
+      row.part === 'field' ? `${row.name}: filled on 0 % of the records of the newest crawl` : neverText(row, count)
     const where = row.part === 'field' && row.selector !== '' ? `, selector \`${row.selector}\`` : ''
     const example = row.example === '' ? '' : `, for example ${row.example}`
     print(`${style.red('never')} ${clean(`${named ? `${row.spider} ` : ''}${what}${where}${example}`)}`)

@@ -76,7 +76,7 @@ export function printSummary(output: Output, summary: RunSummary, details: Summa
   if (summary.pages === 0) printWrapped(why)
   print(`  ${figure(summary.records)}  ${noun(summary.records, 'record')}${kindsText(details)}`)
   if (summary.pages > 0) printWrapped(why)
-  for (const line of freshLines(summary.fresh)) print(line)
+  printWrapped(freshLines(summary.fresh))
   if (summary.rejected > 0) print(`  ${figure(summary.rejected)}  ${style.yellow('rejected')}${fieldsText(details)}`)
   for (const { message } of summary.drift) print(`             ${style.red('drift')} ${clean(message)}`)
   printWrapped(neverMatchedLines(summary.neverMatched, style))
@@ -108,12 +108,13 @@ export function sharesText(workers: RunSummary['workers']): string | null {
   return `by ${plural(workers.length, 'worker')}: ${workers.map(({ pages }) => count(pages)).join(', ')}`
 }
 
-/** Why a second run has so few records: without this, `0 records` looks like a broken spider. */
+/** Why a second run has so few records. They differ from the stored ones: somebody who corrected a selector must not think that nothing changed. */
 export function freshLines(fresh: RunSummary['fresh']): string[] {
   const windows = new Map<number, number>()
   for (const { records, windowMs } of fresh) windows.set(windowMs, (windows.get(windowMs) ?? 0) + records)
   return [...windows].map(([windowMs, records]) => {
-    return `  ${figure(records)}  ${noun(records, 'record')} unchanged: written less than ${setDuration(windowMs)} ago (\`fresh\`)`
+    const stored = records === 1 ? 'the stored one is' : 'the stored ones are'
+    return `  ${figure(records)}  ${noun(records, 'record')} changed but not written: ${stored} less than ${setDuration(windowMs)} old (\`fresh: 0\` always writes)`
   })
 }
 

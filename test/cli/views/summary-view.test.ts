@@ -24,7 +24,7 @@ it('says why a second run wrote few records', () => {
   const hour = 3_600_000
   expect(freshLines([])).toEqual([])
   expect(freshLines([{ kind: 'book', records: 297, windowMs: hour }])).toEqual([
-    '        297  records unchanged: written less than 1 h ago (`fresh`)',
+    '        297  records changed but not written: the stored ones are less than 1 h old (`fresh: 0` always writes)',
   ])
   const fresh = [
     { kind: 'book', records: 2, windowMs: hour },
@@ -32,8 +32,8 @@ it('says why a second run wrote few records', () => {
     { kind: 'price', records: 1, windowMs: 600_000 },
   ]
   expect(freshLines(fresh)).toEqual([
-    '          5  records unchanged: written less than 1 h ago (`fresh`)',
-    '          1  record unchanged: written less than 10 min ago (`fresh`)',
+    '          5  records changed but not written: the stored ones are less than 1 h old (`fresh: 0` always writes)',
+    '          1  record changed but not written: the stored one is less than 10 min old (`fresh: 0` always writes)',
   ])
 })
 
