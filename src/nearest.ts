@@ -30,7 +30,8 @@ export function nameDistance(wanted: string, found: string): number | null {
   if (`${a}s` === b || a === `${b}s`) return 1
   const most = tolerated(Math.max(a.length, b.length))
   const distance = Math.abs(a.length - b.length) > most ? Number.POSITIVE_INFINITY : editDistance(a, b)
-  if (distance <= most) return 1 + distance
+  // One letter is one mistake away from every other: `a` is not a misspelt `p`.
+  if (distance <= most && distance < Math.min(a.length, b.length)) return 1 + distance
   return sharedWords(wordsOf(wanted), wordsOf(found))
 }
 

@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, Help, type Option } from 'commander'
 import { EXIT, type ExitName, ShoalError } from '../errors.js'
 import { nearest } from '../nearest.js'
 import { stdout } from './terminal/streams.js'
@@ -25,6 +25,11 @@ export function guide(command: Command, { examples, exitCodes = [] }: Guide): Co
     const codes = [...EVERYWHERE, ...exitCodes].flatMap((name) => codeLines(name, width))
     return ['', title, ...shown, '', 'Exit codes:', ...codes].join('\n')
   })
+}
+
+/** That an option is off or empty unless it is given goes without saying. */
+export function optionDescription(option: Option): string {
+  return new Help().optionDescription(option).replace(/ \(default: (?:false|\[\]|\{\})\)$/, '')
 }
 
 /** Columns of the terminal. */

@@ -35,7 +35,7 @@ import { tryCommand } from './commands/try.js'
 import { viewsCommand } from './commands/views.js'
 import { workerCommand } from './commands/worker.js'
 import { workersCommand } from './commands/workers.js'
-import { guide, helpCommand, helpWidth, refuseIncomplete } from './help.js'
+import { guide, helpCommand, helpWidth, optionDescription, refuseIncomplete } from './help.js'
 import { commonOptions } from './session.js'
 import { stdout } from './terminal/streams.js'
 
@@ -52,7 +52,7 @@ export function buildProgram(): Command {
       writeErr: () => {},
       getOutHelpWidth: helpWidth,
     })
-    .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
+    .configureHelp({ showGlobalOptions: true, sortSubcommands: false, optionDescription })
     .helpOption('-h, --help', 'show help')
     .helpCommand(false)
   commonOptions(program)

@@ -12,7 +12,7 @@ function describe(command: Command, before: string): { name: string; help: strin
   const name = `${before}${command.name()}`
   let help = ''
   // The common flags are listed once, with the program itself.
-  command.configureHelp({ helpWidth: WIDTH, showGlobalOptions: false })
+  command.configureHelp({ ...command.configureHelp(), helpWidth: WIDTH, showGlobalOptions: false })
   const writeOut = (text: string) => {
     help += text
   }

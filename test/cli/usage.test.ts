@@ -26,6 +26,7 @@ describe('help', () => {
     (_name, command) => {
       expect(helpOf(command)).toMatch(/Examples?:\n {2}shoal \S+/)
       expect(helpOf(command)).toMatch(/Exit codes:\n {4}0 {2}\S+/)
+      expect(helpOf(command)).not.toMatch(/default:\s+(false|\[\]|\{\})/)
     },
   )
 

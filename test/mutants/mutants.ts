@@ -669,6 +669,13 @@ export const MUTANTS: readonly Mutant[] = [
     only: 'if it is not well-formed',
   },
   {
+    name: '`shoal crawl` resumes a crawl of the same host with other options',
+    file: 'src/coordinator/crawls.ts',
+    find: 'if (spiderChanged && options.unchangedOnly === true) throw otherCrawl(unfinished)',
+    replace: '',
+    tests: ['test/coordinator/other-crawl.test.ts'],
+  },
+  {
     name: 'a run resumes the crawl with other arguments',
     file: 'src/coordinator/crawls.ts',
     find: 'running.filter(({ args }) => isCrawlOf(spider, args)).at(-1)',

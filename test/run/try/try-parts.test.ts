@@ -34,6 +34,8 @@ describe('near words', () => {
     ['productTitle', 'product-title-1x2y3z4w', 11],
     ['price', 'stock', null],
     ['a', 'bc', null],
+    ['a', 'p', null],
+    ['h9', 'h1', 2],
     ['x'.repeat(100), 'x'.repeat(99), null],
   ])('%s and %s', (wanted, found, distance) => {
     expect(nameDistance(wanted, found)).toBe(distance)
