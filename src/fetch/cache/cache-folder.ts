@@ -1,6 +1,7 @@
-import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ShoalError } from '../../errors.js'
+import { makeDirs } from '../../make-dirs.js'
 
 /**
  * The folder of a cache:
@@ -31,7 +32,7 @@ export function entryPath(folder: string, key: string): string {
 /** Creates the folder, or checks that it is a cache. Files of somebody else are never written between, and never deleted. */
 export async function prepareFolder(folder: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true })
+    makeDirs(folder)
     if (await isOurs(folder)) return
     const others = (await readdir(folder)).filter((name) => !HARMLESS.has(name))
     if (others.length > 0) throw notACache(folder)

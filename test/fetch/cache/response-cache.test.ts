@@ -218,3 +218,7 @@ it('its files are for their owner only, and stay out of repositories and backups
   expect(await readFile(join(folder, '.gitignore'), 'utf8')).toBe('*\n')
   expect(await readFile(join(folder, 'CACHEDIR.TAG'), 'utf8')).toMatch(/^Signature: 8a477f597d28d172789f06886806bc55\n/)
 })
+
+it('a folder that no one can create is refused: below /proc, Node 20 would try for ever', async () => {
+  await expect(prepareFolder('/proc/none/cache')).rejects.toMatchObject({ code: 'cache_unusable' })
+})
