@@ -21,8 +21,8 @@ export function filteredLines(
   const more = touched.length - mostReasons
   return [
     ...(total === 0 ? [] : [`  ${figure(total)}  ${noun(total, 'link')} changed or rejected by the scope`]),
-    ...touched.slice(0, mostReasons).map((one) => style.dim(`             ${reasonText(one)}`)),
-    ...(more > 0 ? [style.dim(`             and ${plural(more, 'other reason')}: shoal status`)] : []),
+    ...touched.slice(0, mostReasons).map((one) => `             ${style.dim(reasonText(one))}`),
+    ...(more > 0 ? [`             ${style.dim(`and ${plural(more, 'other reason')}: shoal status`)}`] : []),
     ...dropped.flatMap((one) => [
       `  ${figure(one.count)}  ${style.yellow(droppedText(one))}`,
       ...pageLines(one, style),
@@ -48,7 +48,7 @@ function droppedText({ count: links, setting }: DescribedLinks): string {
 }
 
 function pageLines({ example }: DescribedLinks, style: Style): string[] {
-  return example === null ? [] : [style.dim(`             on ${clean(example.url)}`)]
+  return example === null ? [] : [`             ${style.dim(`on ${clean(example.url)}`)}`]
 }
 
 function keptText({ count: links, words, setting }: DescribedLinks): string {
@@ -56,7 +56,7 @@ function keptText({ count: links, words, setting }: DescribedLinks): string {
 }
 
 function exampleLines({ example }: DescribedLinks, style: Style): string[] {
-  return example === null ? [] : [style.dim(`             for example ${exampleText(example)}`)]
+  return example === null ? [] : [`             ${style.dim(`for example ${exampleText(example)}`)}`]
 }
 
 function exampleText({ url, became }: NonNullable<DescribedLinks['example']>): string {

@@ -78,12 +78,12 @@ export function printSummary(output: Output, summary: RunSummary, details: Summa
   if (summary.pages > 0) printWrapped(why)
   printWrapped(freshLines(summary.fresh))
   if (summary.rejected > 0) print(`  ${figure(summary.rejected)}  ${style.yellow('rejected')}${fieldsText(details)}`)
-  for (const { message } of summary.drift) print(`             ${style.red('drift')} ${clean(message)}`)
+  printWrapped(summary.drift.map(({ message }) => `             ${style.red('drift')} ${clean(message)}`))
   printWrapped(neverMatchedLines(summary.neverMatched, style))
-  for (const line of filteredLines(summary, style, REASONS_SHOWN)) print(line)
+  printWrapped(filteredLines(summary, style, REASONS_SHOWN))
   for (const line of countLines(summary.counts, style, NAMES_SHOWN)) print(line)
   if (summary.skipped > 0) print(`  ${figure(summary.skipped)}  skipped${listText(details?.skipped ?? [])}`)
-  for (const line of deadLines(summary, style)) print(line)
+  printWrapped(deadLines(summary, style))
 }
 
 /** Each code with what went wrong and where; the URL on a line of its own, to be copied. */
@@ -93,7 +93,7 @@ export function deadLines({ dead, deadLetters }: Pick<RunSummary, 'dead' | 'dead
   const lines = [`  ${figure(dead)}  ${style.red(noun(dead, 'dead letter'))}${codes}`]
   for (const { code, examples } of deadLetters)
     for (const { message, url } of examples)
-      lines.push(`             ${code}: ${clean(message)}`, style.dim(`               ${clean(url)}`))
+      lines.push(`             ${code}: ${clean(message)}`, `               ${style.dim(clean(url))}`)
   return lines
 }
 

@@ -1,5 +1,13 @@
+import { stripVTControlCharacters } from 'node:util'
 import { expect, it } from 'vitest'
-import { freshLines, sharesText, sourcesText, summaryDetails } from '../../../src/cli/views/summary-view.js'
+import { styleFor } from '../../../src/cli/terminal/style.js'
+import {
+  freshLines,
+  printSummary,
+  sharesText,
+  sourcesText,
+  summaryDetails,
+} from '../../../src/cli/views/summary-view.js'
 import { ShoalError } from '../../../src/errors.js'
 import { memoryRecordStore } from '../../../src/store/memory/memory-record-store.js'
 import { batch, rejectedRow } from '../../contract/record-store-contract.js'
@@ -47,4 +55,35 @@ it('says how several workers shared the pages', () => {
 it('says where the responses came from', () => {
   expect(sourcesText({ cache: 1_204, network: 12 })).toBe('1,204 responses from the cache, 12 from the network')
   expect(sourcesText({ cache: 1, network: 0 })).toBe('1 response from the cache, 0 from the network')
+})
+
+it('wraps what failed and what was filtered at the width of the terminal, below its own column', () => {
+  const url = 'http://books.example/a'
+  const message = `${url} redirects to a URL that must not be fetched: host other.example is not in scope.hosts`
+  const lines: string[] = []
+  const output = {
+    style: styleFor({ isTTY: true }, { FORCE_COLOR: '1' }),
+    width: 80,
+    print: (line = '') => lines.push(stripVTControlCharacters(line)),
+  }
+  const nothing = { fresh: [], filtered: [], counts: [], workers: [], drift: [], neverMatched: [], why: [] }
+  const filtered = {
+    code: 'too_deep',
+    effect: 'rejected',
+    words: 'too many clicks from a start URL',
+    count: 2,
+  } as const
+  printSummary(
+    output as never,
+    {
+      ...nothing,
+      ...{ pages: 1, pagesNow: 1, records: 1, retried: 0, rejected: 0, skipped: 0, refused: 0, seconds: 1 },
+      ...{ endedBy: null, state: 'finished', interrupted: false, drained: false, responses: null, visits: null },
+      ...{ dead: 1, deadLetters: [{ code: 'bad_redirect', count: 1, sample: url, examples: [{ message, url }] }] },
+      filtered: [{ ...filtered, setting: 'scope.maxDepth', example: { url: `${url}/and/some/more`, became: null } }],
+    } as never,
+    null,
+  )
+  expect(lines.filter((line) => line.length > 80)).toEqual([])
+  expect(lines.filter((line) => /^ {0,8}\S/.test(line))).toEqual(['Finished after 1.0 s, 1.0/s'])
 })
