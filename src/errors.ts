@@ -368,7 +368,7 @@ export const ERRORS = {
     next: 'dead',
     failedAt: 'connection',
     meaning: 'The TLS handshake failed, or the certificate is not valid.',
-    hint: 'Only the site can fix its certificate; Shoal never ignores an invalid one.',
+    hint: 'Only the site can fix its certificate; Shoal never ignores an invalid one. For a port without TLS, write http://.',
   },
   timeout: {
     next: 'retry',

@@ -139,7 +139,7 @@ describe('a page that is at hand', () => {
   it('is saved, and read without a request', async () => {
     const file = spider('saved', RULES)
     const first = await inDir('try', file, `${origin}/book/1`, '--save', 'pages/book.html')
-    expect(first.stdout).toMatch(/saved pages\/book\.html\n\nsaved pages\/book\.html\.json/)
+    expect(first.stdout).toMatch(/saved pages\/book\.html\nsaved pages\/book\.html\.json/)
     expect(readFileSync(join(dir.path, 'pages/book.html'), 'utf8')).toBe(BOOK)
     expect(JSON.parse(readFileSync(join(dir.path, 'pages/book.html.json'), 'utf8'))).toMatchObject({
       ...{ spider: 'saved', url: `${origin}/book/1`, route: 'book', status: 200, rendered: false },

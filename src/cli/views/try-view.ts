@@ -38,7 +38,7 @@ export function showTriedPage(output: Output, page: TriedPage, most = SHOWN): vo
   showRejected(output, page, most)
   showLinks(output, page, most)
   showLines(output, page)
-  for (const file of page.saved) print(`\nsaved ${clean(file)}`)
+  if (page.saved.length > 0) print(`\nsaved ${page.saved.map(clean).join('\nsaved ')}`)
 }
 
 function showFacts({ style, print, width }: Output, page: TriedPage): void {
