@@ -67,6 +67,6 @@ function insideEach(each: string, selector: string): string {
 /** Null: it matches, and only what is picked from the elements is missing. */
 function problemOf(select: string, examined: Examined): RuleProblem | null {
   const { css } = parseSelector(select)
-  if ((examined.queries?.select(css).length ?? 0) === 0) return noMatch(select, examined)
+  if ((examined.queries?.matching(css).length ?? 0) === 0) return noMatch(select, examined)
   return examineField('each', select, examined).problem
 }

@@ -43,7 +43,7 @@ function bySelector(name: string, definition: FieldDefinition, select: string, e
   const { queries } = examined
   if (queries === null) return withoutTree(name, definition, examined)
   const { css, attribute } = parseSelector(select)
-  const found = queries.select(css)
+  const found = queries.matching(css)
   const matches = attribute === null ? found.length : found.filter(({ attribs }) => attribute in attribs).length
   if (matches === 0) {
     const problem =
@@ -153,10 +153,11 @@ export function noMatch(select: string, { queries }: Examined): RuleProblem {
   const { css, attribute } = parseSelector(select)
   const miss = queries === null ? null : nearMiss(css, queries)
   const suggestion = miss?.suggestion ?? null
-  const spent = suggestion === null && queries?.isSpent === true ? '; the page is too large to search for more' : ''
+  // A question that was not answered would make the reason untrue; a suggestion was found, and is true.
+  const reason = queries?.isSpent === true ? 'nothing matches; the page is too large to say why' : miss?.reason
   return {
     code: 'no_match',
-    message: `${miss?.reason ?? 'nothing matches'}${spent}`,
+    message: reason ?? 'nothing matches',
     suggestion: suggestion === null ? null : `${suggestion}${attribute === null ? '' : `@${attribute}`}`,
     suggestionMatches: miss?.matches ?? 0,
   }

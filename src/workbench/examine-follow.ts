@@ -31,7 +31,7 @@ export function examineFollow(rule: DeclaredFollow, examined: Examined): FollowR
     const message = examined.noTree ?? ''
     return { ...about, ...nothing, problem: { code: 'wrong_type', message, ...NO_SUGGESTION } }
   }
-  const matched = queries.select(css)
+  const matched = queries.matching(css)
   if (matched.length === 0) return { ...about, ...nothing, problem: noMatch(rule.links, examined) }
 
   const found = compileHarvest({ links: [{ select: rule.links, nofollow: rule.nofollow }] }).run(page)

@@ -11,7 +11,9 @@ const MOST_LOOKS = 5_000_000
 
 /** Questions about the tree of one page. */
 export interface PageQueries {
-  /** In document order. Empty also when the page is too large for one more question. */
+  /** What a rule of the spider matches, in document order: always answered, as the spider itself asks it on whatever page. */
+  matching(css: string): readonly Element[]
+  /** The same for a guess. Empty also when the page is too large for one more question. */
   select(css: string): readonly Element[]
   /** The elements inside these, each once. */
   inside(elements: readonly Element[]): readonly Element[]
@@ -25,6 +27,11 @@ export function pageQueries(text: string, mediaType: string): PageQueries {
   const all = elementsBelow(root)
   const answers = new Map<string, readonly Element[]>()
   let looks = MOST_LOOKS
+  const answer = (css: string): readonly Element[] => {
+    const found = cssSelect().selectAll<AnyNode, Element>(compileMatcher(css, { xml }), root)
+    answers.set(css, found)
+    return found
+  }
   const mayLook = (): boolean => {
     looks -= Math.max(1, all.length)
     return looks > 0
@@ -34,15 +41,8 @@ export function pageQueries(text: string, mediaType: string): PageQueries {
     get isSpent() {
       return looks <= 0
     },
-    select(css) {
-      const known = answers.get(css)
-      if (known !== undefined) return known
-      // The first question is what the spider itself asks, on whatever page.
-      if (!mayLook() && answers.size > 0) return []
-      const found = cssSelect().selectAll<AnyNode, Element>(compileMatcher(css, { xml }), root)
-      answers.set(css, found)
-      return found
-    },
+    matching: (css) => answers.get(css) ?? answer(css),
+    select: (css) => answers.get(css) ?? (mayLook() ? answer(css) : []),
     inside(elements) {
       if (!mayLook()) return []
       const found = new Set<Element>()
