@@ -31,7 +31,7 @@ export function nameDistance(wanted: string, found: string): number | null {
   const most = tolerated(Math.max(a.length, b.length))
   const distance = Math.abs(a.length - b.length) > most ? Number.POSITIVE_INFINITY : editDistance(a, b)
   // One letter is one mistake away from every other: `a` is not a misspelt `p`.
-  if (distance <= most && distance < Math.min(a.length, b.length)) return 1 + distance
+  if (distance <= most && distance < Math.max(a.length, b.length)) return 1 + distance
   return sharedWords(wordsOf(wanted), wordsOf(found))
 }
 
