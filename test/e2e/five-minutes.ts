@@ -96,6 +96,7 @@ function settled(output: string, origin: string): string {
   const text = output
     .replaceAll(origin, SITE)
     .replaceAll(new URL(origin).host, new URL(SITE).host)
+    .replace(/\bbooks-\d{8}-\d{6}-[a-z0-9]{3}\b/g, 'books-20261116-101500-k3x')
     .replace(/\b\d+(\.\d+)?\/s\b/g, '9.5/s')
     // A busy machine takes seconds for what usually takes milliseconds.
     .replace(/\b\d+(\.\d+)? ?(µs|ms|s)\b/g, '12 ms')
