@@ -27,6 +27,11 @@ export function namedText(thrown: unknown): string {
   }
 }
 
+/** The error of a thread whose heap is full: Node's own message says no more than `terminated due to reaching memory limit`. */
+export function isOutOfMemory(thrown: unknown): boolean {
+  return isError(thrown) && 'code' in thrown && thrown.code === 'ERR_WORKER_OUT_OF_MEMORY'
+}
+
 /** Empty if it has none. It may be a getter of the user, like every property. */
 export function stackOf(thrown: unknown): string {
   try {

@@ -10,7 +10,7 @@ export interface MatchRow {
   readonly part: 'route' | 'rule' | 'field'
   /** The route, or the kind of record that has the field. */
   readonly of: string
-  /** The field; `each` for the rule for the elements of which each is a record; '' for a route or a follow rule. */
+  /** The field; `each` for the rule `record.each`; '' for a route or a follow rule. */
   readonly name: string
   /** As it is in the spider; '' for a route, and for a field that a handler fills. */
   readonly selector: string

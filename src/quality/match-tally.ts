@@ -6,7 +6,7 @@ export interface DeclaredRoute {
   readonly name: string
   /** The selectors of its follow rules, in order. */
   readonly rules: readonly string[]
-  /** The rule for the elements of which each is a record; '': it has none. */
+  /** `record.each`: every element that it finds is a record; '': the route has none. */
   readonly each: string
   /** By kind of record. */
   readonly fields: ReadonlyMap<string, readonly DeclaredField[]>

@@ -66,7 +66,7 @@ describe('the counts of rules and fields', () => {
     ])
   })
 
-  it('count the elements of which each is a record as a rule', () => {
+  it('count record.each as a rule', () => {
     const tally = new MatchTally()
     tally.note('c', { ...book, each: 'article' }, { ...NOTHING }, 'https://a.example/1')
     expect(neverMatched(tally.take()).map((one) => neverText(one))).toEqual([

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import type { Clock } from '../../clock.js'
 import { entryFile } from '../../entry-file.js'
 import { ShoalError } from '../../errors.js'
-import { textOf } from '../../thrown.js'
+import { isOutOfMemory, textOf } from '../../thrown.js'
 import type { SpiderSource } from '../spider-source.js'
 import { stuckPlace } from '../workers/stuck-place.js'
 import { stuckWatch } from '../workers/stuck-watch.js'
@@ -91,6 +91,5 @@ export function startTryThread(source: SpiderSource, order: TryOrder, clock: Clo
 }
 
 function deathOf(thrown: unknown): string {
-  const isMemory = thrown instanceof Error && 'code' in thrown && thrown.code === 'ERR_WORKER_OUT_OF_MEMORY'
-  return isMemory ? "the spider's code used up the memory of its thread" : textOf(thrown)
+  return isOutOfMemory(thrown) ? "the spider's code used up the memory of its thread" : textOf(thrown)
 }

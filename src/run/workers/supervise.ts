@@ -6,7 +6,7 @@ import { ShoalError } from '../../errors.js'
 import type { WorkerId } from '../../frontier/frontier.js'
 import type { Log } from '../../log.js'
 import type { Vitals } from '../../observe/vitals/vitals.js'
-import { isError, textOf } from '../../thrown.js'
+import { isOutOfMemory, textOf } from '../../thrown.js'
 import { withoutUserInfo } from '../../url/show-url.js'
 import { type Backends, transferred } from '../../wire/backends.js'
 import type { SpiderSource } from '../spider-source.js'
@@ -172,8 +172,6 @@ function send(thread: Worker, message: ToWorkerThread): void {
   thread.postMessage(message)
 }
 
-/** Node says no more than `terminated due to reaching memory limit`. */
 function diedOf(thrown: unknown): string {
-  const isOutOfMemory = isError(thrown) && 'code' in thrown && thrown.code === 'ERR_WORKER_OUT_OF_MEMORY'
-  return isOutOfMemory ? 'the handler ran out of memory: the heap of its thread is full' : textOf(thrown)
+  return isOutOfMemory(thrown) ? 'the handler ran out of memory: the heap of its thread is full' : textOf(thrown)
 }

@@ -26,7 +26,7 @@ function spider(fields: Record<string, unknown>, more: Record<string, unknown> =
   return spiderFromDefinition(defineSpider(definition as never))
 }
 
-const MENDED = spider({ title: 'h1', price: { select: '.price', as: 'number' } })
+const FIXED = spider({ title: 'h1', price: { select: '.price', as: 'number' } })
 
 function kept(n: number, fields: Partial<FetchRow> = {}): KeptPage {
   const url = `https://books.example/${n}`
@@ -50,7 +50,7 @@ beforeEach(async () => {
 
 function run(
   pages: KeptPage[],
-  { spider: used = MENDED, ...parts }: Partial<Omit<ReparseParts, 'spider'>> & { spider?: Spider } = {},
+  { spider: used = FIXED, ...parts }: Partial<Omit<ReparseParts, 'spider'>> & { spider?: Spider } = {},
 ): Promise<ReparseReport> {
   const reader = { spider: used, admitter: createAdmitter(used.admit) }
   return reparsePages(pages, {
