@@ -47,6 +47,38 @@ ${table(
 
 Durations have a unit: \`500ms\`, \`2s\`, \`5min\`, \`1h\`, \`7d\`. An empty variable counts as not set.
 
+## Secrets from files
+
+Docker, Compose and Kubernetes mount secrets as files. Every variable that may hold a secret has a second one that names a file, as in the official images of
+databases:
+
+\`\`\`sh
+SHOAL_TOKEN_FILE=/run/secrets/token shoal dashboard --host 0.0.0.0
+\`\`\`
+
+${table(
+  ['variable', 'the file'],
+  Object.values(CONFIG)
+    .filter((row) => row.secretFile !== undefined)
+    .map((row) => [
+      [row.env, ...(row.also ?? [])].map((name) => code(`${name}_FILE`)).join(', '),
+      row.secretFile === 'content' ? 'holds the value' : `the same as \`${row.env}\`, which names a file in any case`,
+    ]),
+)}
+
+The same goes for variables that a spider, a pool or an alert file names for a [secret](spiders.md#secrets-keys-that-are-never-stored): for \`SHOP_TOKEN\`, Shoal also reads
+\`SHOP_TOKEN_FILE\`. For pages in S3, the AWS SDK reads \`AWS_SHARED_CREDENTIALS_FILE\` and \`AWS_WEB_IDENTITY_TOKEN_FILE\`.
+
+- The file holds one line of UTF-8 and nothing else; a newline at its end does not count. It is read once, when the process starts.
+- A file that is missing, empty, unreadable, a folder or larger than 64 KB is refused, and so are a variable and its \`_FILE\` together. No message shows what
+  is in the file.
+- **Password only.** If the secret is the password alone, because the database reads the same file (\`POSTGRES_PASSWORD_FILE\`), leave it out of the address. In
+  an address you would have to write \`@ : / %\` as \`%40 %3A %2F %25\`; in the file the password stays as it is:
+
+\`\`\`sh
+SHOAL_STORE=postgres://shoal@postgres/shoal SHOAL_STORE_PASSWORD_FILE=/run/secrets/postgres_password shoal worker books.ts
+\`\`\`
+
 ## shoal.config.ts
 
 Settings that belong to a project, and others for each environment:
@@ -75,7 +107,7 @@ shoal run shop.ts                   # the settings at the top
 shoal run shop.ts --env production  # those of production first; or SHOAL_ENV=production
 \`\`\`
 
-- **Settings** are those of the table above, named as in the variable: ${FILE_KEYS.map(code).join(', ')}. The token stays in the environment.
+- **Settings** are those of the table above, named as in the variable: ${FILE_KEYS.map(code).join(', ')}. The token and passwords stay in the environment.
 - **Which file:** \`--config <file>\` or \`SHOAL_CONFIG\`; otherwise \`shoal.config.ts\` (\`.mts\`, \`.js\`, \`.mjs\`, \`.json\`) in the working folder, or in the nearest
   folder above it within the same repository or package. \`shoal doctor\` shows which one was read.
 - **Files and folders** in it are relative to the config file, wherever the command is run.

@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { type EnvNames, findInEnv, skippedInEnv, withoutInjected } from './environment.js'
+import { borrowedInEnv, type EnvNames, ownInEnv, variablesOf, withoutInjected } from './environment.js'
 import { ShoalError } from './errors.js'
 import { atLeastOne, check, country, duration, listenAddress, unknownOption } from './options.js'
+import { withPassword } from './server-password.js'
 
 /** `a, b` as a list. */
 function words() {
@@ -26,6 +27,7 @@ export const CONFIG = {
     schema: z.string().min(1),
     default: 'sqlite:.shoal/shoal.db',
     env: 'SHOAL_QUEUE',
+    secretFile: 'content',
     also: ['REDIS_URL'],
     fits: ON_SERVER,
     flag: '--queue <address>',
@@ -37,17 +39,38 @@ export const CONFIG = {
     default: null,
     unset: 'same as the queue',
     env: 'SHOAL_STORE',
+    secretFile: 'content',
     also: ['DATABASE_URL', 'DB_URL'],
     fits: POSTGRES,
     flag: '--store <address>',
     meaning:
       'Address of the records: `sqlite:<file>`, or `postgres://user:password@host/database` for a fleet. Defaults to the file of the queue, or to `sqlite:.shoal/shoal.db` when the queue is on a server.',
   },
+  queuePassword: {
+    schema: z.string().min(1).nullable(),
+    default: null,
+    unset: 'the one in the address',
+    env: 'SHOAL_QUEUE_PASSWORD',
+    secretFile: 'content',
+    flag: null,
+    meaning:
+      'Password of the queue, as it is: no character of it needs an escape, as it would in an address. For an address without a password.',
+  },
+  storePassword: {
+    schema: z.string().min(1).nullable(),
+    default: null,
+    unset: 'the one in the address',
+    env: 'SHOAL_STORE_PASSWORD',
+    secretFile: 'content',
+    flag: null,
+    meaning: 'The same for the records.',
+  },
   pages: {
     schema: z.string().min(1).nullable(),
     default: null,
     unset: 'next to the records',
     env: 'SHOAL_PAGES',
+    secretFile: 'content',
     flag: '--pages <address>',
     meaning:
       'Address of the raw pages, for spiders that save them: `files:<folder>`, or `s3://bucket/prefix?endpoint=…&region=…`. Defaults to the folder `pages` next to the records, or to `.shoal/pages` when those are on a server.',
@@ -57,6 +80,7 @@ export const CONFIG = {
     default: null,
     unset: 'no proxies',
     env: 'SHOAL_PROXIES',
+    secretFile: 'path',
     also: ['PROXY_LIST'],
     flag: '--proxies <file>',
     meaning:
@@ -122,6 +146,7 @@ export const CONFIG = {
     default: null,
     unset: 'default rules, reported to the log',
     env: 'SHOAL_ALERTS',
+    secretFile: 'path',
     flag: '--alerts <file>',
     meaning: 'JSON file with alert rules, webhooks and commands. Use the same file for all processes of a fleet.',
   },
@@ -183,6 +208,7 @@ export const CONFIG = {
     default: null,
     unset: 'a random one, printed by the dashboard',
     env: 'SHOAL_TOKEN',
+    secretFile: 'content',
     flag: null,
     meaning:
       'Token that `/metrics` and the API require as `Authorization: Bearer …`, at least 16 characters. Only in the environment, because every user of the machine can see a command line.',
@@ -263,11 +289,23 @@ type ConfigKey = keyof Table
 type Values = { readonly [Key in ConfigKey]: z.output<Table[Key]['schema']> }
 
 /** Settings of one command, of its command line, or secret: a file has none of them. */
-const NOT_IN_FILES = ['config', 'env', 'token', 'json'] as const
+const NOT_IN_FILES = ['config', 'env', 'token', 'queuePassword', 'storePassword', 'json'] as const
 type FileKey = Exclude<ConfigKey, (typeof NOT_IN_FILES)[number]>
 
 export interface Config
-  extends Omit<Values, 'store' | 'grace' | 'lostAfter' | 'cache' | 'cacheDir' | 'cacheAge' | 'config' | 'env'> {
+  extends Omit<
+    Values,
+    | 'store'
+    | 'queuePassword'
+    | 'storePassword'
+    | 'grace'
+    | 'lostAfter'
+    | 'cache'
+    | 'cacheDir'
+    | 'cacheAge'
+    | 'config'
+    | 'env'
+  > {
   readonly store: string
   /** Null: every request is sent. */
   readonly cache: CacheSettings | null
@@ -350,6 +388,8 @@ export function loadConfig({ flags, env: given, file = null }: ConfigSources): C
     grace,
     lostAfter,
     store: _store,
+    queuePassword: _queuePassword,
+    storePassword: _storePassword,
     cache,
     cacheDir,
     cacheAge,
@@ -357,10 +397,11 @@ export function loadConfig({ flags, env: given, file = null }: ConfigSources): C
     env: _env,
     ...values
   } = Object.fromEntries(KEYS.map((key) => [key, choices[key].value])) as unknown as Values
-  const { queue } = choices
-  const store = withQueue(choices.store, queue)
+  const queue = completed(choices.queue, choices.queuePassword, ON_SERVER)
+  const store = completed(withQueue(choices.store, queue), choices.storePassword, POSTGRES)
   return Object.freeze({
     ...values,
+    queue: queue.value,
     store: store.value ?? (isOnServer(queue.value) ? CONFIG.queue.default : queue.value),
     cache: usesCache(cache, flags) ? { folder: cacheDir, maxAgeMs: cacheAge } : null,
     graceMs: grace,
@@ -388,9 +429,24 @@ function usesCache(cache: boolean, flags: ConfigSources['flags']): boolean {
 /** Whoever names a file for the queue wants the records in it too, and not in the database of another program. */
 function withQueue(store: Choices['store'], queue: Choices['queue']): Choices['store'] {
   const named = queue.from !== null && !isOnServer(queue.value)
-  const isBorrowed = store.from !== null && CONFIG.store.also.some((name) => name === store.from)
-  if (!named || !(isBorrowed || store.from === null)) return store
+  if (!named || !(isOfOtherPrograms(store.from) || store.from === null)) return store
   return { value: null, from: null, skipped: [] }
+}
+
+/** A file has no password, and an address on the command line that has one was meant to be used as it is. */
+function completed<Address extends string | null>(
+  address: Choice<Address>,
+  password: Choice<string | null>,
+  server: RegExp,
+): Choice<Address> {
+  const { value, from } = address
+  if (value === null || password.value === null || !server.test(value)) return address
+  const whole = withPassword(value, password.value)
+  if (whole !== null) return { ...address, value: whole as Address }
+  if (from?.startsWith('--')) return address
+  throw new ShoalError('config_invalid', `${password.from} is set, and the address in ${from} has a password too`, {
+    hint: 'Remove the password from the address, or unset the variable.',
+  })
 }
 
 /** Every user of the machine can read the command line. */
@@ -403,7 +459,10 @@ function refuseShownPassword(proxies: unknown): void {
 
 /** Whoever set it, even to nothing, believes that there is a token. */
 function refuseEmptyToken(env: ConfigSources['env']): void {
-  if (env[CONFIG.token.env] === '') throw new ShoalError('config_invalid', `${CONFIG.token.env} is empty`)
+  const names = variablesOf(CONFIG.token)
+  const empty = names.find((name) => env[name] === '')
+  if (empty !== undefined && !names.some((name) => env[name]))
+    throw new ShoalError('config_invalid', `${empty} is empty`)
 }
 
 interface Row extends EnvNames {
@@ -415,13 +474,12 @@ interface Row extends EnvNames {
 function chosen(key: ConfigKey, flag: unknown, env: ConfigSources['env'], file: FileSettings | null): Choice<unknown> {
   const row: Row = CONFIG[key]
   if (flag !== undefined) return checked(row, flag, row.flag?.split(' ')[0] ?? key)
-  const own = findInEnv({ env: row.env }, env)
+  const own = ownInEnv(row, env)
   if (own !== null) return checked(row, own.value, own.name)
   const inFile = file?.values.get(key)
   if (inFile !== undefined) return { ...checked(row, defined(inFile) ?? row.default, inFile.path), from: inFile.from }
-  const borrowed = findInEnv(row, env)
-  const skipped = skippedInEnv(row, env)
-  if (borrowed !== null) return { ...checked(row, borrowed.value, borrowed.name), skipped }
+  const { found, skipped } = borrowedInEnv(row, env)
+  if (found !== null) return { ...checked(row, found.value, found.name), skipped }
   return { ...checked(row, row.default, key), from: null, skipped }
 }
 
@@ -439,17 +497,30 @@ function defined({ value, path }: FileValue): unknown {
 }
 
 function refuseUnknown(flags: ConfigSources['flags'], env: ConfigSources['env']): void {
-  const names = KEYS.map((key) => CONFIG[key].env)
+  const names = KEYS.flatMap((key) => variablesOf({ ...(CONFIG[key] as Row), also: [] }))
   for (const key of Object.keys(flags)) {
     if (!Object.hasOwn(CONFIG, key) || CONFIG[key as ConfigKey].flag === null)
       throw new ShoalError('config_invalid', unknownOption(key, KEYS))
   }
   for (const name of Object.keys(env)) {
-    if (name.startsWith('SHOAL_') && !(names as string[]).includes(name)) {
-      throw new ShoalError('config_invalid', unknownOption(name, names).replace('option', 'environment variable'))
+    if (name.startsWith('SHOAL_') && !names.includes(name)) {
+      throw new ShoalError('config_invalid', unknownOption(name, names).replace('option', 'environment variable'), {
+        ...(name.endsWith('_FILE') && {
+          hint: `From a file: ${names.filter((one) => one.endsWith('_FILE')).join(', ')}.`,
+        }),
+      })
     }
   }
 }
+
+/** Whether an address came from a variable that was perhaps set for another program. */
+export function isOfOtherPrograms(origin: string | null): boolean {
+  return origin !== null && BORROWED.has(origin)
+}
+
+const BORROWED: ReadonlySet<string> = new Set(
+  [CONFIG.queue, CONFIG.store].flatMap((row: Row) => variablesOf(row).filter((name) => !name.startsWith('SHOAL_'))),
+)
 
 /** A queue that other machines can reach, and that does not hold the records. */
 export function isOnServer(queue: string): boolean {

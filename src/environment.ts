@@ -1,3 +1,5 @@
+import { type Found, filePathIn, fileVariable, secretIn } from './secret-file.js'
+
 type Env = Readonly<Record<string, string | undefined>>
 
 /** The names under which a setting is looked up, in this order. */
@@ -6,33 +8,44 @@ export interface EnvNames {
   /** Names that other programs use. Their value may be meant for another program, so one that does not fit is skipped, not refused. */
   readonly also?: readonly string[]
   readonly fits?: RegExp
+  /**
+   * It may hold a secret, so each name has a second one for a file: `SHOAL_TOKEN_FILE`. `content`: the file holds the value. `path`: the setting
+   * is a file in any case, and both variables name it.
+   */
+  readonly secretFile?: 'content' | 'path'
 }
 
-interface Found {
-  readonly name: string
-  readonly value: string
+/** Every variable that is looked at for a setting. */
+export function variablesOf({ env: own, also = [], secretFile }: EnvNames): string[] {
+  return [own, ...also].flatMap((name) => (secretFile === undefined ? [name] : [name, fileVariable(name)]))
 }
 
-/** An empty variable counts as not set: that is how a shell or a Compose file switches one off. */
-export function findInEnv({ env: own, also = [], fits = /^/ }: EnvNames, env: Env): Found | null {
-  const value = env[own]
-  if (value) return { name: own, value }
-  return borrowed(also, env).find((found) => fits.test(found.value)) ?? null
+/** Shoal's own variable. An empty one counts as not set: that is how a shell or a Compose file switches one off. */
+export function ownInEnv({ env: own, secretFile }: EnvNames, env: Env): Found | null {
+  return valueIn(own, secretFile, env)
 }
 
-/** The variables of other programs that were looked at and did not fit. Once one is found, the rest does not matter. */
-export function skippedInEnv({ env: own, also = [], fits = /^/ }: EnvNames, env: Env): string[] {
-  if (env[own]) return []
-  const all = borrowed(also, env)
-  const found = all.findIndex(({ value }) => fits.test(value))
-  return all.slice(0, found < 0 ? undefined : found).map(({ name }) => name)
+/** The first variable of another program that fits, and the names of those before it that did not. */
+export function borrowedInEnv(
+  { also = [], fits = /^/, secretFile }: EnvNames,
+  env: Env,
+): { readonly found: Found | null; readonly skipped: readonly string[] } {
+  const skipped: string[] = []
+  for (const name of also) {
+    const found = valueIn(name, secretFile, env)
+    if (found === null) continue
+    if (fits.test(found.value)) return { found, skipped }
+    skipped.push(found.name)
+  }
+  return { found: null, skipped }
 }
 
-function borrowed(names: readonly string[], env: Env): Found[] {
-  return names.flatMap((name) => {
-    const value = env[name]
-    return value ? [{ name, value }] : []
-  })
+function valueIn(name: string, secretFile: EnvNames['secretFile'], env: Env): Found | null {
+  if (secretFile === 'content') return secretIn(name, env)
+  const path = secretFile === 'path' ? filePathIn(name, env) : null
+  if (path !== null) return path
+  const value = env[name]
+  return value ? { name, value } : null
 }
 
 const OF_A_SERVICE = [

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
+import { secretIn } from '../secret-file.js'
 import { parseUrl } from '../url/parse-url.js'
 import type { Pool } from './pool.js'
 import { type GatewayPool, KINDS, type ListPool, type WrapPool, type WrittenPool } from './pool-schema.js'
@@ -204,7 +205,7 @@ function secretOf(
 ): string | null {
   if (envName !== undefined && file !== undefined) throw poolError(`${pool}: give ${what}Env or ${what}File, not both`)
   if (envName !== undefined) {
-    const value = env[envName] ?? ''
+    const value = secretIn(envName, env)?.value ?? ''
     if (value === '') throw poolError(`${pool}.${what}Env: ${envName} is not set`)
     return value
   }

@@ -1,6 +1,4 @@
-import { CONFIG, type Config, maskUrl } from '../config.js'
-
-const OF_OTHER_PROGRAMS: readonly string[] = [...CONFIG.queue.also, ...CONFIG.store.also]
+import { CONFIG, type Config, isOfOtherPrograms, maskUrl } from '../config.js'
 
 /** Where a command works, when that is not on the command line: the environment may be that of another project. */
 export function addressLines({ queue, store, origins }: Pick<Config, 'queue' | 'store' | 'origins'>): string[] {
@@ -24,14 +22,10 @@ function isVariable(origin: string | null): boolean {
   return origin !== null && !origin.startsWith('--')
 }
 
-function isOfOtherPrograms(origin: string | null): boolean {
-  return origin !== null && OF_OTHER_PROGRAMS.includes(origin)
-}
-
 function originText(origin: string | null): string {
   return origin === null ? 'default' : `from ${origin}`
 }
 
 function usableScheme(name: string): string {
-  return (CONFIG.queue.also as readonly string[]).includes(name) ? 'redis://' : 'postgres://'
+  return CONFIG.queue.also.some((one) => name.startsWith(one)) ? 'redis://' : 'postgres://'
 }

@@ -1,5 +1,6 @@
 import { ShoalError } from '../errors.js'
 import type { Log } from '../log.js'
+import { secretIn } from '../secret-file.js'
 import { FORMS, fillReferences, type SecretForm } from '../spider/secret-reference.js'
 import { type SpiderSecret, unknownSecret } from '../spider/secrets.js'
 import type { RequestExtras } from '../url/link.js'
@@ -117,10 +118,10 @@ export function withoutSecrets(error: ShoalError, secrets: Secrets | null | unde
 
 /** Nothing of the value is shown, not even its length. */
 function valueIn(spider: string, { name, env: variable }: SpiderSecret, env: Env): string {
-  const value = env[variable]
   const refuse = (fault: string) =>
     new ShoalError('secret_missing', `${spider}: the environment variable ${variable} of the secret '${name}' ${fault}`)
-  if (value === undefined || value === '') throw refuse('is not set or empty')
+  const value = secretIn(variable, env)?.value
+  if (value === undefined) throw refuse('is not set or empty')
   if (CONTROL.test(value)) throw refuse('contains a line break or another control character')
   return value
 }

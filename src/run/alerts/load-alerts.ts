@@ -3,6 +3,7 @@ import { basename, dirname, resolve } from 'node:path'
 import { ShoalError } from '../../errors.js'
 import { type AlertsFile, DEFAULT_ALERTS, parseAlertsFile } from '../../observe/alerts/alerts-file.js'
 import { checkedSecret } from '../../outlets/webhook-signature.js'
+import { secretIn } from '../../secret-file.js'
 import { parseUrl } from '../../url/parse-url.js'
 
 /** The rules and channels of a process, including the secrets themselves: none of it is ever printed. */
@@ -55,7 +56,8 @@ function secretOf(
   secret: NonNullable<AlertsFile['webhooks'][number]['secret']>,
   { env, place, folder }: { readonly env: Env; readonly place: string; readonly folder: string },
 ): string {
-  const found = 'env' in secret ? env[secret.env] : readText(resolve(folder, secret.file), place).trim()
+  const found =
+    'env' in secret ? secretIn(secret.env, env)?.value : readText(resolve(folder, secret.file), place).trim()
   const source = 'env' in secret ? `the environment variable ${secret.env}` : 'the file'
   return checkedSecret(found, (fault) => invalid(`${place}.secret: ${source} ${fault}`))
 }

@@ -7,6 +7,7 @@ import { type PumpEnd, type PumpTiming, pump } from '../../outlets/pump.js'
 import type { Sink } from '../../outlets/sink.js'
 import { webhookSink } from '../../outlets/webhook.js'
 import { checkedSecret } from '../../outlets/webhook-signature.js'
+import { secretIn } from '../../secret-file.js'
 import type { RecordStore } from '../../store/record-store.js'
 import { openRedisSink } from '../../wire/sinks.js'
 import { isGone, workerIds } from '../workers/worker-ids.js'
@@ -100,7 +101,8 @@ async function httpFetcher(clock: Clock): Promise<Fetcher> {
 function secretOf(outlet: Outlet): string | null {
   if (outlet.to !== 'webhook' || outlet.secretEnv === null) return null
   const source = `outlet ${outlet.name}: the environment variable ${outlet.secretEnv}`
-  return checkedSecret(process.env[outlet.secretEnv], (fault) => new ShoalError('outlet_secret', `${source} ${fault}`))
+  const secret = secretIn(outlet.secretEnv, process.env)?.value
+  return checkedSecret(secret, (fault) => new ShoalError('outlet_secret', `${source} ${fault}`))
 }
 
 /** At the end of a command with workers: undelivered records wait in the store, which is no reason to fail. */
