@@ -49,7 +49,7 @@ function readSecretFile(path: string, name: string): string {
     throw refuse(`is larger than ${MOST_BYTES / 1024} KB`, `It must hold the value of ${name} and nothing else.`)
   const text = textOf(bytes)
   if (text === null) throw refuse('is not UTF-8 text', 'Save it as UTF-8.')
-  const value = text.replace(/[\r\n]+$/, '')
+  const value = text.slice(0, endOfLine(text))
   if (value === '') throw refuse('is empty', `Write the value of ${name} into it, or unset ${variable}.`)
   if (CONTROL.test(value))
     throw refuse(
@@ -57,6 +57,12 @@ function readSecretFile(path: string, name: string): string {
       `It must hold the value of ${name} in one line, and nothing else.`,
     )
   return value
+}
+
+function endOfLine(text: string): number {
+  let end = text.length
+  while (end > 0 && (text[end - 1] === '\n' || text[end - 1] === '\r')) end -= 1
+  return end
 }
 
 type Refuse = (fault: string, hint: string) => ShoalError
