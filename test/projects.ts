@@ -27,6 +27,7 @@ export const NEEDS_PROCESSES = [
   'test/fetch/browser/{browser-fetcher,hostile-pages,orphans,proxies,ssrf}.test.ts',
   'test/frontier/redis/*.test.ts',
   'test/keeper/keeper-thread.test.ts',
+  'test/kubernetes/kubectl.test.ts',
   'test/mutants/mutants.test.ts',
   'test/notes/redis.test.ts',
   'test/observe/metrics/monitor-redis.test.ts',
