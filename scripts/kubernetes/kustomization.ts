@@ -26,12 +26,12 @@ export interface Generator {
   readonly files?: readonly string[]
 }
 
-export interface PatchEntry {
+interface PatchEntry {
   readonly path: string
   readonly target?: { readonly kind: string; readonly name: string }
 }
 
-export interface ImageEntry {
+interface ImageEntry {
   readonly name: string
   readonly newName?: string
   readonly newTag?: string

@@ -59,7 +59,7 @@ const VOLUMES: Volume[] = [
  * There is no liveness and no startup probe. A restart repairs neither an unreachable Redis nor a stalled crawl, and it throws away the pages in flight;
  * a handler that blocks its thread is terminated by its supervisor, and a process that cannot work ends with an exit code.
  */
-export function readiness(port: number): Probe {
+function readiness(port: number): Probe {
   return { httpGet: { path: '/readyz', port }, periodSeconds: 5, timeoutSeconds: 5, failureThreshold: 3 }
 }
 

@@ -41,7 +41,7 @@ function collect(folder: string, soFar: Manifest[]): Manifest[] {
   return objects
 }
 
-export function readManifests(file: string): Manifest[] {
+function readManifests(file: string): Manifest[] {
   return parseAllDocuments(readFileSync(file, 'utf8')).map((document) => {
     if (document.errors[0] !== undefined) throw new Error(`${file}: ${document.errors[0].message}`)
     return document.toJS() as Manifest
