@@ -28,6 +28,8 @@ const table = (head, rows) => {
 }
 const code = (text) => `\`${text}\``
 
+const commands = await commandReference()
+
 const pages = {
   'docs/configuration.md': `# Configuration
 
@@ -166,9 +168,7 @@ Results go to standard output, progress and errors to standard error. With \`--j
 one JSON document, and an error one line \`{"error":{"code","message","hint"}}\`. Colours and cursor movements are used only on a
 terminal; \`NO_COLOR\` is respected. Every command accepts the flags of the first section.
 
-${commandReference()
-  .map(({ name, help }) => `## ${name}\n\n\`\`\`text\n${help}\n\`\`\``)
-  .join('\n\n')}
+${commands.map(({ name, help }) => `## ${name}\n\n\`\`\`text\n${help}\n\`\`\``).join('\n\n')}
 `,
   'docs/api.md': `# API
 

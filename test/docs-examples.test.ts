@@ -169,7 +169,10 @@ it('the script that reads an access log works', async () => {
 })
 
 describe('commands in the docs', () => {
-  const program = buildProgram()
+  let program: Awaited<ReturnType<typeof buildProgram>>
+  beforeAll(async () => {
+    program = await buildProgram()
+  })
   const scripts = Object.keys((JSON.parse(textOf('package.json')) as { scripts: Record<string, string> }).scripts)
 
   it('the README begins with the two commands, and CI runs the second', () => {

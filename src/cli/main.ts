@@ -42,7 +42,8 @@ process.on('uncaughtException', (thrown: unknown) => {
 })
 
 try {
-  await buildProgram().parseAsync(args, { from: 'user' })
+  const program = await buildProgram(args)
+  await program.parseAsync(args, { from: 'user' })
 } catch (thrown) {
   // --help and --version end as errors with code 0.
   if (!(thrown instanceof CommanderError && thrown.exitCode === 0)) fail(thrown)

@@ -4,8 +4,8 @@ import { buildProgram } from './program.js'
 const WIDTH = 100
 
 /** Every command with its help, for docs/cli.md. */
-export function commandReference(): { readonly name: string; readonly help: string }[] {
-  return describe(buildProgram(), '')
+export async function commandReference(): Promise<{ readonly name: string; readonly help: string }[]> {
+  return describe(await buildProgram(), '')
 }
 
 function describe(command: Command, before: string): { name: string; help: string }[] {

@@ -52,7 +52,8 @@ async function shoal(...args: string[]): Promise<{ out: string; notes: string; e
     vi.spyOn(process.stderr, 'write').mockImplementation(into('notes')),
   ]
   try {
-    await buildProgram().parseAsync(['node', 'shoal', ...args, '--queue', address])
+    const program = await buildProgram()
+    await program.parseAsync(['node', 'shoal', ...args, '--queue', address])
     return { ...said, error: null, exit: 0 }
   } catch (thrown) {
     const error = asUserError(thrown)

@@ -94,7 +94,8 @@ async function shoal(...args: string[]): Promise<string> {
     return true
   })
   try {
-    await buildProgram().parseAsync(args, { from: 'user' })
+    const program = await buildProgram(args)
+    await program.parseAsync(args, { from: 'user' })
   } finally {
     written.mockRestore()
   }

@@ -60,7 +60,8 @@ async function shoal(...args: string[]): Promise<{ out: string; error: string | 
     return true
   })
   try {
-    await buildProgram().parseAsync(['node', 'shoal', ...args, '--queue', address])
+    const program = await buildProgram()
+    await program.parseAsync(['node', 'shoal', ...args, '--queue', address])
     return { out, error: null, exit: 0 }
   } catch (thrown) {
     const error = asUserError(thrown)

@@ -58,7 +58,8 @@ async function shown(...args: string[]): Promise<string> {
     vi.spyOn(Date, 'now').mockImplementation(() => fast() + FAST_MS),
   ]
   try {
-    await buildProgram().parseAsync(['node', 'shoal', ...args, '--queue', server.url, '--store', store])
+    const program = await buildProgram()
+    await program.parseAsync(['node', 'shoal', ...args, '--queue', server.url, '--store', store])
     return out
   } finally {
     for (const mock of mocks) mock.mockRestore()

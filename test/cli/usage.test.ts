@@ -8,7 +8,7 @@ import { buildProgram } from '../../src/cli/program.js'
 import { styleFor } from '../../src/cli/terminal/style.js'
 import { shoal } from './cli.js'
 
-const commands = leaves(buildProgram())
+const commands = leaves(await buildProgram())
 
 function leaves(command: Command): Command[] {
   return [command, ...command.commands.flatMap(leaves)]
@@ -30,13 +30,23 @@ describe('help', () => {
     },
   )
 
-  it('is there for every command that was promised', () => {
-    const names = buildProgram().commands.map((command) => command.name())
+  it('is there for every command that was promised', async () => {
+    const names = (await buildProgram()).commands.map((command) => command.name())
     expect(names).toEqual(
       expect.arrayContaining(
         'init demo run crawl try status pause resume cancel crawls dead links records explain export doctor'.split(' '),
       ),
     )
+  })
+
+  it('is loaded for the command that is the first word alone, and for all commands if another word may be meant', async () => {
+    const loaded = async (...args: string[]) => (await buildProgram(args)).commands.map((command) => command.name())
+    const all = await loaded()
+    expect(await loaded('status', '--json')).toEqual(['status', 'help'])
+    expect(await loaded('records', 'list', 'run')).toEqual(['records', 'help'])
+    expect(all.length).toBeGreaterThan(35)
+    for (const args of [['--queue', 'run', 'status'], ['help', 'run'], ['staus'], ['--help'], ['toString'], ['']])
+      expect(await loaded(...args)).toEqual(all)
   })
 
   it('fits into 80 columns, except for words that must stay one', () => {
@@ -111,7 +121,7 @@ describe('a wrong command line', () => {
     [['records', 'get'], 'error usage: no record chosen'],
     [['dead', 'purge'], 'error usage: no dead letters chosen to purge'],
   ])('%j is told in one line, with code 2 and no stack', async (args, line) => {
-    const thrown: unknown = await buildProgram()
+    const thrown: unknown = await (await buildProgram(args))
       .parseAsync(args, { from: 'user' })
       .catch((error: unknown) => error)
     const err = failureText(thrown, { json: false, debug: false, style: styleFor({}, {}) })

@@ -105,9 +105,10 @@ function withFilesRead(settings: Readonly<Record<string, string>>): Record<strin
   )
 }
 
+const root = await buildProgram()
+
 /** Words that are not a command, and options that the command does not have. */
 function unknownOptions(args: readonly string[]): string[] {
-  const root = buildProgram()
   let command = root
   let rest = [...args]
   for (;;) {

@@ -61,7 +61,8 @@ process.on('message', async (command) => {
   for (const name of Object.keys(process.env)) if (!(name in env)) delete process.env[name]
   Object.assign(process.env, env, command.env)
   try {
-    await buildProgram().parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' })
+    const program = await buildProgram(args)
+    await program.parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' })
   } catch (thrown) {
     if (thrown.exitCode !== 0) fail(thrown, args)
   }
