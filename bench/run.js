@@ -15,6 +15,8 @@ const HELP = `npm run bench -- <bench> [options]
   memory     memory of a long crawl
   scale      pages per minute by workers, hosts and proxies: CPU-bound, I/O-bound and mixed pages, spread over the workers, CPU of Redis.
              --only takes cpu, io, mixed, sqlite, proxies, auto; --quick ends in under 3 minutes, the full run takes about 12
+  sizing     what a page and a URL cost worker, Redis, Postgres and SQLite: CPU, bytes, calls, network; compared with src/simulate/figures.ts.
+             --only takes crawls, redis, postgres, sqlite; about 3 minutes
   latency    one host, one request at a time, a server that takes 5 ms
   pages      cost of keeping raw pages, in files and in S3: CPU and bytes per page, S3 requests
   export     memory and speed of exports of 10,000 and 1,000,000 records
@@ -59,6 +61,7 @@ const BENCHES = [
   'memory',
   'latency',
   'scale',
+  'sizing',
   'pages',
   'export',
   'sitemap',

@@ -3,6 +3,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
+import { FIGURES } from '../src/simulate/figures.js'
 import { tempDir } from './support/cli.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -150,5 +151,44 @@ describe('the bench scale', async () => {
     expect(secondsOf(full, 2)).toBeLessThan(12 * 60)
     expect(full.map(({ workers }) => workers)).toEqual([1, 2, 4, 8, 1, 2, 3, 10, 20])
     expect(full.flatMap(({ cells }) => cells).filter(({ pages, workers }) => pages < 10 * workers)).toEqual([])
+  })
+})
+
+describe('the bench sizing', async () => {
+  interface Row {
+    readonly name: string
+    readonly ratio: number
+    readonly holds: boolean
+  }
+  type Tree = Readonly<Record<string, Readonly<Record<string, number>>>>
+  const { judge, MEASURED } = (await import(new URL('../bench/sizing/judge.js', import.meta.url).href)) as {
+    judge(figures: Tree, measured: Tree): Row[]
+    MEASURED: readonly string[]
+  }
+  const wrong = (measured: Tree) => judge(FIGURES, measured).flatMap(({ name, holds }) => (holds ? [] : [name]))
+
+  it('measures figures that exist', () => {
+    const rows = judge(FIGURES, FIGURES)
+    expect(rows.map(({ name }) => name)).toEqual(MEASURED)
+    expect(rows.filter(({ ratio }) => ratio !== 1)).toEqual([])
+  })
+
+  it('a slower machine is no reason to change a figure of CPU, one that costs more than the others is', () => {
+    const { rulesUsPerPage, handlerUsPerPage } = FIGURES.worker
+    const slow = { rulesUsPerPage: 3 * rulesUsPerPage, handlerUsPerPage: 3 * handlerUsPerPage }
+    expect(wrong({ worker: slow, redis: { usPerCall: 3 * FIGURES.redis.usPerCall } })).toEqual([])
+    expect(wrong({ worker: slow, redis: { usPerCall: 7 * FIGURES.redis.usPerCall } })).toEqual(['redis.usPerCall'])
+    expect(wrong({ worker: { rulesUsPerPage }, redis: { usPerCall: FIGURES.redis.usPerCall / 3 } })).toEqual([
+      'redis.usPerCall',
+    ])
+  })
+
+  it('bytes are the same on every machine', () => {
+    const { bytesPerRecord } = FIGURES.postgres
+    const slow = { rulesUsPerPage: 3 * FIGURES.worker.rulesUsPerPage }
+    expect(wrong({ worker: slow, postgres: { bytesPerRecord: 1.05 * bytesPerRecord } })).toEqual([])
+    expect(wrong({ worker: slow, postgres: { bytesPerRecord: 1.2 * bytesPerRecord } })).toEqual([
+      'postgres.bytesPerRecord',
+    ])
   })
 })

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
 import { scriptOf } from '../../dist/frontier/redis/scripts.js'
+import { passThrough } from '../pass-through.js'
 
 const LUA = new URL('../../src/frontier/redis/lua/', import.meta.url)
 
@@ -13,28 +13,13 @@ export async function countCalls(port) {
     const name = command === 'EVALSHA' ? (names.get(first) ?? 'other script') : command
     counts.set(name, (counts.get(name) ?? 0) + 1)
   }
-  const server = createServer((client) => {
-    const redis = connect(port, '127.0.0.1')
-    const read = commandReader(count)
-    client.on('data', (bytes) => {
-      read(bytes)
-      redis.write(bytes)
-    })
-    redis.pipe(client)
-    for (const [one, other] of [
-      [client, redis],
-      [redis, client],
-    ]) {
-      one.setNoDelay(true)
-      one.on('error', () => {}).on('close', () => other.destroy())
-    }
-  })
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const server = await passThrough(port, () => commandReader(count))
   return {
-    url: `redis://127.0.0.1:${server.address().port}`,
+    url: `redis://127.0.0.1:${server.port}`,
     /** So far. */
     counts: () => new Map(counts),
-    close: () => server.close(),
+    bytes: server.bytes,
+    close: server.close,
   }
 }
 

@@ -1,84 +1,89 @@
 /**
- * What a page and a URL cost: the measurements that sizing, cost and the simulator are computed from. `npm run bench -- sizing` measures all of them
- * again, on the machine at hand, and fails if one is off by more than noise explains; docs/sizing.md says what they mean for a fleet.
+ * What a page and a URL cost: the measurements that sizing, cost and the simulator are computed from. `npm run bench -- sizing` measures them again on the
+ * machine at hand, in two minutes, and fails if one is off by more than noise explains; docs/sizing.md says what they mean for a fleet.
  *
  * Measured on two cores of an AMD EPYC (a cloud machine of 2 vCPUs) with Node 20, Redis 7.0 and Postgres 15; pages of 10 KB with 42 links, one record
  * each, unless a comment says otherwise. CPU in microseconds, sizes in bytes.
  */
 export const FIGURES = {
-  /** A worker process: `npm run bench -- sizing`, parts `worker` and `polite`. */
+  /** A worker process with its queue in Redis and its records in Postgres. */
   worker: {
-    /** A page read with rules (`fields`, `follow`), the process fully busy: calls to the queue carry dozens of links. */
-    rulesUsPerPage: 400,
-    /** A page with a handler that uses `page.$`: the tree of a browser is built. */
-    handlerUsPerPage: 1_400,
-    /** The same page in a polite crawl of 200 pages/s: the process wakes up for a link or two, so nothing is shared. It is idle two thirds of the time. */
-    politeUsPerPage: 1_400,
-    /** Of these, what Node 24 needs: 0.70 of 1.10 s for 1,000 pages of a crawl of 5,000, start-up included. */
+    /** A page read with rules (`fields`, `follow`), the process fully busy: calls to queue and store carry dozens of pages. */
+    rulesUsPerPage: 300,
+    /** The same with a handler that uses `page.$`, which builds the tree of a browser. */
+    handlerUsPerPage: 1_300,
+    /** The page of `rules` in a polite crawl of 200 pages/s: the process wakes up for a page or two, and hardly anything is shared. */
+    politeUsPerPage: 950,
+    /** What Node 24 needs of all these: 0.70 of 1.10 s for 1,000 pages of a crawl of 5,000, start-up included. Not part of the bench. */
     node24Share: 0.64,
     /** Loading and compiling, once per process. */
-    startUs: 2_000_000,
-    /** Resident memory of a process after 200,000 pages, 64 at once (`npm run bench -- memory`). */
-    memoryBytes: 190_000_000,
-    /** Pages at once, the default of `--concurrency`. */
+    startUs: 2_200_000,
+    /** Peak of resident memory with 64 pages at once. */
+    memoryBytes: 300_000_000,
+    /** Pages at once, the default of `--concurrency` of a worker. */
     slots: 64,
   },
 
-  /** A queue in Redis: `npm run bench -- sizing`, part `redis`; more in `npm run bench -- frontier` and `-- polite`. */
+  /** A queue in Redis; more in `npm run bench -- frontier` and `npm run bench -- polite`. */
   redis: {
-    /** Every call of a script, whatever it carries. */
-    usPerCall: 120,
-    /** In addition, for each URL that a call carries: one that is new … */
-    usPerAdded: 7.5,
-    /** … one that is known already, and not to the worker that found it … */
-    usPerKnown: 4,
+    /** Every call of a script, whatever it carries … */
+    usPerCall: 75,
+    /** … and for each URL that it carries: one that is new, … */
+    usPerAdded: 4.5,
+    /** … one that is known already (but not to the worker that found it, which remembers what it sent), … */
+    usPerKnown: 2.5,
     /** … and one that is leased, released and settled. */
-    usPerVisit: 30,
-    /** Calls a page of a polite crawl: every visit ends alone. */
-    politeCallsPerPage: 1.4,
-    /** The same of a busy crawl, with calls that carry dozens of links. */
-    busyCallsPerPage: 0.1,
-    /** What `appendonly yes` adds to the CPU of a call. */
+    usPerVisit: 26,
+    /** Everything that Redis does for a page of the busy crawl and of the polite one. */
+    busyUsPerPage: 42,
+    politeUsPerPage: 250,
+    busyCallsPerPage: 0.09,
+    politeCallsPerPage: 0.9,
+    /** What `appendonly yes` (everysec) does to the CPU of a visit: `npm run bench -- frontier`. */
     appendOnlyFactor: 1.2,
-    /** A URL of 79 characters that waits, without its fingerprint. */
-    bytesPerQueued: 90,
-    /** The fingerprint of a URL, which stays until the crawl is removed (`dedupe: 'exact'`). */
-    bytesPerSeen: 10.6,
-    /** A host that has been asked: its pace and its lanes. */
-    bytesPerHost: 380,
-    /** A Bloom filter instead of fingerprints (`dedupe: 'bloom'`, one in a thousand wrongly known). */
+    /** A URL of 79 characters that waits with a hundred others of its host; with twenty others 87 bytes. The fingerprint comes in addition. */
+    bytesPerQueued: 72,
+    /** The fingerprint of a URL, which stays until the crawl is removed (`dedupe: 'exact'`); 10.6 at ten million. */
+    bytesPerSeen: 11.5,
+    /** The same as a Bloom filter (`dedupe: 'bloom'`, one in a thousand wrongly known), well filled: `npm run bench -- frontier`. */
     bytesPerSeenBloom: 2,
-    /** Between a worker and Redis, both directions, for a page with two new links. */
-    networkBytesPerPage: 1_500,
+    /** A host that has been visited: its pace and its lanes. */
+    bytesPerHost: 400,
+    /** Between a worker and Redis, both directions, polite crawl. */
+    networkBytesPerPage: 860,
   },
 
-  /** A queue and records in one SQLite file: part `sqlite`. */
+  /** Queue and records in one SQLite file. A URL that is done stays in the file, with what became of it. */
   sqlite: {
-    bytesPerQueued: 330,
-    bytesPerSeen: 130,
-    bytesPerRecord: 1_500,
-    bytesPerFetch: 250,
+    bytesPerQueued: 187,
+    bytesPerDone: 210,
+    /** With 1 KB of data. */
+    bytesPerRecord: 1_438,
+    bytesPerFetch: 145,
   },
 
-  /** Records in Postgres, with 1 KB of data each: part `postgres`. Sizes include the indexes. */
+  /** Records in Postgres with 1 KB of data each, written 50 at a time. Sizes include the indexes. */
   postgres: {
-    bytesPerRecord: 2_230,
-    bytesPerFetch: 315,
-    /** A record and a fetch, written in batches of a worker. */
-    usPerRecord: 120,
-    usPerFetch: 25,
+    bytesPerRecord: 2_220,
+    bytesPerFetch: 323,
+    /** All processes of the server, for a record. */
+    usPerRecord: 33,
+    /** The same for a page of the polite crawl, with a small record and a row of the fetch log: a commit carries a few pages. */
+    politeUsPerPage: 135,
     /** WAL of a record with its fetch, outside of the full pages that follow a checkpoint. */
-    walBytesPerPage: 2_600,
-    networkBytesPerPage: 2_200,
+    walBytesPerPage: 2_410,
+    /** Between a worker and Postgres, both directions, without the data of the record. */
+    networkBytesPerPage: 640,
   },
 
-  /** Raw pages (`savePages`): docs/pages.md. */
+  /** Raw pages (`savePages`): `npm run bench -- pages` and docs/pages.md. */
   rawPages: {
-    /** Of the bytes of a page, what brotli leaves of pages as they are on the web; those of the benchmark are repetitive and shrink to a twelfth. */
+    /** What brotli leaves of pages as they are on the web. Those of the benchmark are repetitive and shrink to a twelfth. */
     compressedShare: 0.2,
     indexBytesPerPage: 150,
+    /** CPU of the worker to compress a page of 10 KB and send it to S3. */
     usPerPage: 230,
-    /** S3 requests a page: busy crawl; one page at a time needs one each. */
+    /** S3 requests a page in a busy crawl; 0.3 in a polite one. */
     s3PutsPerPage: 0.014,
   },
 
