@@ -5,6 +5,7 @@ import { type Random, systemRandom } from '../clock.js'
 import { entryFile } from '../entry-file.js'
 import { ShoalError } from '../errors.js'
 import { makeDirs } from '../make-dirs.js'
+import { startShop } from './server.js'
 import { createShop, type ShopOptions } from './shop.js'
 import type { ShopMessage, ShopOrder } from './shop-process.js'
 
@@ -38,13 +39,7 @@ export async function launchShop(
   { dir, options, fresh = false }: DemoShopRequest,
   random: Random = systemRandom,
 ): Promise<DemoShop> {
-  const siteFile = join(dir, 'site.json')
-  const accessLog = join(dir, 'access.log')
-  const saved = readSite(siteFile)
-  const resumed = !fresh && saved !== null && sameOptions(saved, options)
-  makeDir(dir)
-  if (!resumed && existsSync(accessLog)) renameSync(accessLog, freeName(accessLog))
-
+  const { siteFile, accessLog, saved, resumed } = openFolder(dir, options, fresh)
   const ports = saved === null ? candidates(random) : [saved.port]
   const order: ShopOrder = { ...options, ports, accessLog }
   const child = fork(entryFile(import.meta.url, './shop-process.js'), [JSON.stringify(order)], {
@@ -76,6 +71,47 @@ export async function launchShop(
       await exited
     },
   }
+}
+
+export interface ServedShop {
+  readonly origin: string
+  readonly accessLog: string
+  close(): Promise<void>
+}
+
+/** Serves the shop in this process, for workers elsewhere. A shop with other options, or `fresh`, sets the current access log aside. */
+export async function serveShop({
+  dir,
+  options,
+  fresh = false,
+  host,
+  port,
+}: DemoShopRequest & { readonly host: string; readonly port: number }): Promise<ServedShop> {
+  const { siteFile, accessLog } = openFolder(dir, options, fresh)
+  try {
+    const shop = await startShop({ ...options, host, port, accessLog })
+    writeSite(siteFile, shop.port, options)
+    return { origin: `http://${host.includes(':') ? `[${host}]` : host}:${shop.port}`, accessLog, close: shop.close }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === undefined) throw error
+    const why = code === 'EADDRINUSE' ? 'is in use by another program' : `cannot be used (${code})`
+    throw new ShoalError('demo_port', `port ${port} on ${host} ${why}`, {
+      hint: 'Stop that program, or choose another port with --serve.',
+      cause: error,
+    })
+  }
+}
+
+/** Creates the folder; `resumed`: it has the same site as before. */
+function openFolder(dir: string, options: ShopOptions, fresh: boolean) {
+  const siteFile = join(dir, 'site.json')
+  const accessLog = join(dir, 'access.log')
+  const saved = readSite(siteFile)
+  const resumed = !fresh && saved !== null && sameOptions(saved, options)
+  makeDir(dir)
+  if (!resumed && existsSync(accessLog)) renameSync(accessLog, freeName(accessLog))
+  return { siteFile, accessLog, saved, resumed }
 }
 
 interface Site extends ShopOptions {

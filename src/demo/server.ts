@@ -5,6 +5,8 @@ import { openAccessLog } from './access-log.js'
 import { createShop, type ShopOptions } from './shop.js'
 
 export interface ShopServerOptions extends ShopOptions {
+  /** Address to listen on. Default: this machine only. */
+  readonly host?: string
   /** 0: any free port. */
   readonly port: number
   readonly accessLog: string
@@ -16,7 +18,7 @@ export interface RunningShop {
 }
 
 /**
- * Serves the shop on loopback. The access log decides whether a page that fails at first works by now, so a restarted server continues where the previous
+ * Serves the shop. The access log decides whether a page that fails at first works by now, so a restarted server continues where the previous
  * one ended.
  */
 export async function startShop(options: ShopServerOptions, clock: Clock = systemClock): Promise<RunningShop> {
@@ -28,11 +30,10 @@ export async function startShop(options: ShopServerOptions, clock: Clock = syste
   const server = createServer()
   const port = await new Promise<number>((resolve, reject) => {
     server.once('error', reject)
-    server.listen(options.port, '127.0.0.1', () => resolve((server.address() as AddressInfo).port))
+    server.listen(options.port, options.host ?? '127.0.0.1', () => resolve((server.address() as AddressInfo).port))
   })
   // Opened once the port is ours, so that two servers never write to one log.
   const log = openAccessLog(options.accessLog)
-  const origin = `http://127.0.0.1:${port}`
 
   const serve = (request: IncomingMessage, response: ServerResponse) => {
     const path = request.url ?? '/'
@@ -47,7 +48,7 @@ export async function startShop(options: ShopServerOptions, clock: Clock = syste
       conn: connections.get(request.socket) ?? 0,
       ua: request.headers['user-agent'] ?? '',
     })
-    const answer = shop.answer(path, n, origin)
+    const answer = shop.answer(path, n, `http://${request.headers.host ?? `127.0.0.1:${port}`}`)
     const body = Buffer.from(answer.body)
     response.once('close', () =>
       complete(now(), response.writableFinished ? answer.status : 499, response.writableFinished ? body.length : 0),

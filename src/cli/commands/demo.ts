@@ -1,12 +1,17 @@
+import { once } from 'node:events'
 import { join, relative } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
+import type { ListenAt } from '../../api/listen.js'
 import { isOnServer, maskUrl } from '../../config.js'
 import type { DemoShop } from '../../demo/launch.js'
 import type { ShopOptions } from '../../demo/shop.js'
+import { EXIT } from '../../errors.js'
+import { listenAddress } from '../../options.js'
 import { type AccessCheck, checkAccess } from '../checks/access-check.js'
 import { type FinishedRun, runWithProgress } from '../crawl-run.js'
 import { guide } from '../help.js'
 import { acts, type CrawlFlags, crawlOptions, programName, type Session, shellWord, wholeNumber } from '../session.js'
+import { withSignals } from '../signals.js'
 import { count, noun } from '../terminal/format.js'
 import { detailsOf, sameCommand, summaryJson } from '../views/run-report.js'
 import { printNextSteps, printSummary } from '../views/summary-view.js'
@@ -14,6 +19,7 @@ import { printNextSteps, printSummary } from '../views/summary-view.js'
 interface DemoFlags extends CrawlFlags, Partial<Omit<ShopOptions, 'pages'>> {
   readonly dir: string
   readonly products?: number
+  readonly serve?: ListenAt
 }
 
 export function demoCommand(program: Command): void {
@@ -25,19 +31,24 @@ export function demoCommand(program: Command): void {
     .option('--faults <share>', 'share of slow and failing pages: 1 is the default share, 0 none', share)
     .option('--seed <n>', 'seed for generating the shop', wholeNumber)
     .option('--dir <folder>', 'folder for the database and the access log of the shop', 'shoal-demo')
+    .option(
+      '--serve <[host:]port>',
+      'only serve the shop, for workers of your own (deploy/compose/spiders/shop.ts); nothing is crawled',
+      serveAddress,
+    )
     .action(
       acts(async (session, flags: DemoFlags) => {
+        if (flags.serve !== undefined) return serveOnly(session, flags, flags.serve)
         const at = session.at(`sqlite:${join(flags.dir, 'shoal.db')}`)
         const [{ launchShop }, { SHOP_DEFAULTS }] = await Promise.all([
           import('../../demo/launch.js'),
           import('../../demo/shop.js'),
         ])
-        const { bytes, faults, seed, ...given } = { ...SHOP_DEFAULTS, ...flags }
-        const pages = given.products ?? given.pages
-        const shop = await launchShop({ dir: flags.dir, options: { pages, bytes, faults, seed }, fresh: flags.fresh })
+        const options = shopOptions(SHOP_DEFAULTS, flags)
+        const shop = await launchShop({ dir: flags.dir, options, fresh: flags.fresh })
         try {
           if (!session.json) {
-            session.output.note(`demo shop with ${count(pages)} products running at ${shop.origin}`)
+            session.output.note(`demo shop with ${count(options.pages)} products running at ${shop.origin}`)
             for (const line of fleetLines(at)) session.output.note(line)
           }
           // The shop differs from the last one: resuming a crawl of the old shop makes no sense.
@@ -61,10 +72,46 @@ export function demoCommand(program: Command): void {
         'demo --queue redis://127.0.0.1:6379 --store postgres://shoal:secret@127.0.0.1/shoal --workers 3',
         'the fleet demo: three worker processes share a queue in Redis and write to Postgres',
       ],
+      ['demo --serve 0.0.0.0:8080', 'only the shop, for workers on other machines or in other containers'],
       ['demo --products 3000 --workers 2', 'a larger shop with two processes; kill them, run it again, and it resumes'],
     ],
     exitCodes: ['nothingFetched', 'interrupted', 'terminated'],
   })
+}
+
+function shopOptions(defaults: ShopOptions, { products, bytes, faults, seed }: DemoFlags): ShopOptions {
+  return {
+    pages: products ?? defaults.pages,
+    bytes: bytes ?? defaults.bytes,
+    faults: faults ?? defaults.faults,
+    seed: seed ?? defaults.seed,
+  }
+}
+
+/** Until Ctrl-C or SIGTERM. */
+async function serveOnly(session: Session, flags: DemoFlags, at: ListenAt): Promise<number> {
+  const [{ serveShop }, { SHOP_DEFAULTS }] = await Promise.all([
+    import('../../demo/launch.js'),
+    import('../../demo/shop.js'),
+  ])
+  const options = shopOptions(SHOP_DEFAULTS, flags)
+  return withSignals(
+    () => {},
+    async ({ drain }) => {
+      const shop = await serveShop({ dir: flags.dir, options, fresh: flags.fresh, ...at })
+      if (session.json) session.output.json({ url: shop.origin, accessLog: shop.accessLog })
+      else session.output.note(`demo shop with ${count(options.pages)} products running at ${shop.origin}`)
+      if (!drain.aborted) await once(drain, 'abort')
+      await shop.close()
+      return EXIT.ok.code
+    },
+  )
+}
+
+function serveAddress(text: string): ListenAt {
+  const { success, data, error } = listenAddress.safeParse(text)
+  if (!success) throw new InvalidArgumentError(error.issues[0]?.message ?? 'Expected [host:]port.')
+  return data
 }
 
 /** With a queue on a server the demo is a fleet: others can join, and watch. */

@@ -1,5 +1,6 @@
 import { Console } from 'node:console'
 import { Writable } from 'node:stream'
+import { isMainThread } from 'node:worker_threads'
 import type { Clock } from '../../clock.js'
 import type { SpiderLevel } from '../../log.js'
 import { type PageAbout, runningPage } from '../../worker/running-page.js'
@@ -25,6 +26,7 @@ export function captureOutput(clock: Clock, onPrinted: (printed: Printed) => voi
   let called: SpiderLevel | null = null
   const stream = (name: 'stdout' | 'stderr', usual: SpiderLevel) => {
     const captured = new CapturedStream(clock, () => called ?? usual, onPrinted)
+    if (!isMainThread) keepNodesOwnMethods(process[name], captured)
     Object.defineProperty(process, name, { value: captured, configurable: true, enumerable: true })
     return captured
   }
@@ -47,6 +49,18 @@ export function captureOutput(clock: Clock, onPrinted: (printed: Printed) => voi
   return () => {
     stdout.flush()
     stderr.flush()
+  }
+}
+
+/**
+ * In a thread, Node calls a method of `process.stdout` that has a symbol for a name, when the parent has read what was printed so far. That may be at any
+ * time, and a stream without the method ended the thread: on Node 24 every worker thread died before its first page.
+ */
+function keepNodesOwnMethods(original: object, captured: object): void {
+  const prototype: object = Object.getPrototypeOf(original)
+  for (const name of Object.getOwnPropertySymbols(prototype)) {
+    const method: unknown = Reflect.get(prototype, name, original)
+    if (typeof method === 'function') Object.defineProperty(captured, name, { value: method.bind(original) })
   }
 }
 
