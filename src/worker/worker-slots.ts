@@ -27,7 +27,7 @@ export interface WorkerSlotsOptions {
   readonly most: number
   /** Visits that may wait for their commit without a slot. */
   readonly mostCommitting: number
-  readonly clock: Clock
+  readonly clock: Pick<Clock, 'mono'>
   readonly loop: Pick<EventLoop, 'idleMs'>
   /** How full the memory is, 0 … 1. */
   readonly memory: () => number
