@@ -137,7 +137,7 @@ Only an address that Shoal can use is taken: \`redis://…\` (or \`rediss://…\
 other value, such as \`mysql://…\`, is ignored, and a line says so. If these variables belong to another project, choose a file with \`--queue sqlite:<file>\` or
 \`SHOAL_QUEUE\`: the records then go to the same file.
 
-Kubernetes adds variables for each service of a namespace. Those of services called \`shoal\` or \`shoal-…\` (\`SHOAL_SERVICE_HOST\`, \`SHOAL_PORT\`,
+Kubernetes adds variables for each service of a namespace, and links between Docker containers do the same. Those of services called \`shoal\` or \`shoal-…\` (\`SHOAL_SERVICE_HOST\`, \`SHOAL_PORT\`,
 \`SHOAL_REDIS_PORT_6379_TCP\` …) are ignored. Any other unknown \`SHOAL_…\` variable is refused, because it is probably a typo.
 `,
   'docs/errors.md': `# Errors

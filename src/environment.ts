@@ -48,23 +48,33 @@ function valueIn(name: string, secretFile: EnvNames['secretFile'], env: Env): Fo
   return value ? { name, value } : null
 }
 
+/** `tcp://10.0.0.7:7373`, also with an IPv6 address: no setting has such a value. */
+const ENDPOINT = /^(?:tcp|udp|sctp):\/\//
+
 const OF_A_SERVICE = [
   /^SHOAL_(?:\w+_)?SERVICE_HOST$/,
   /^SHOAL_(?:\w+_)?SERVICE_PORT$/,
   /^SHOAL_(?:\w+?_)?SERVICE_PORT_\w/,
-  /^SHOAL_(?:\w+_)?PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$/,
-  /^SHOAL_PORT$/,
+  /^SHOAL_(?:\w+_)?PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR|START|END|PORT_START|PORT_END))?$/,
 ]
 
+/**
+ * Without the variables that Kubernetes sets in every container for each service of the namespace, here for services called `shoal` or `shoal-…`, and
+ * those of links between Docker containers. A service `shoal-dashboard` even sets SHOAL_DASHBOARD_PORT, to tcp://10.0.0.7:7373: only the value
+ * shows it.
+ */
 export function withoutInjected(env: Env): Env {
+  const links = linkPrefixes(env)
+  const isInjected = (name: string, value: string) =>
+    OF_A_SERVICE.some((pattern) => pattern.test(name)) ||
+    (/^SHOAL_(?:\w+_)?PORT$/.test(name) && ENDPOINT.test(value)) ||
+    links.some((prefix) => name === `${prefix}NAME` || name.startsWith(`${prefix}ENV_`))
   return Object.fromEntries(Object.entries(env).filter(([name, value = '']) => !isInjected(name, value)))
 }
 
-/**
- * Kubernetes sets such variables in every container for each service of the namespace, here for services called `shoal` or `shoal-…`; links between
- * Docker containers do the same. A service `shoal-dashboard` even sets SHOAL_DASHBOARD_PORT, to tcp://10.0.0.7:7373: only the value shows it.
- */
-function isInjected(name: string, value: string): boolean {
-  if (OF_A_SERVICE.some((pattern) => pattern.test(name))) return true
-  return /^SHOAL_\w+_PORT$/.test(name) && /^(?:tcp|udp|sctp):\/\//.test(value)
+/** A link to a container sets SHOAL_REDIS_NAME to `/worker/shoal-redis`, and repeats the container's own variables as SHOAL_REDIS_ENV_…. */
+function linkPrefixes(env: Env): string[] {
+  return Object.entries(env).flatMap(([name, value = '']) =>
+    /^SHOAL_(?:\w+_)?NAME$/.test(name) && /^\/[^/]+\/[^/]+$/.test(value) ? [name.slice(0, -'NAME'.length)] : [],
+  )
 }
