@@ -56,6 +56,8 @@ export interface SettingsDefinition {
   readonly dashboardHost?: string | undefined
   /** URL of the dashboard behind a proxy. */
   readonly publicUrl?: string | undefined
+  /** Further names under which the dashboard is reached. */
+  readonly allowHost?: string | readonly string[] | undefined
   /** Trace each visit with OpenTelemetry. */
   readonly traces?: boolean | undefined
 }

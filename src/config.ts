@@ -252,6 +252,27 @@ export const CONFIG = {
     flag: '--public-url <url>',
     meaning: 'URL of the dashboard behind a proxy, such as `https://shoal.example`.',
   },
+  allowHost: {
+    schema: words().pipe(
+      z
+        .array(
+          z
+            .string()
+            .toLowerCase()
+            .regex(
+              /^(?:[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?|\[[0-9a-f:.]+\])$/,
+              'expected host names without port or path',
+            ),
+        )
+        .nullable(),
+    ),
+    default: null,
+    unset: 'its own address, loopback and the public URL',
+    env: 'SHOAL_ALLOW_HOST',
+    flag: '--allow-host <names>',
+    meaning:
+      'Further names under which the dashboard is reached, separated by commas: that of a service in a cluster or a Compose network, such as `dashboard`. Requests under any other name are refused.',
+  },
   traces: {
     schema: z.union([z.boolean(), z.stringbool()]),
     default: false,

@@ -824,7 +824,7 @@ export const ERRORS = {
     status: 403,
     meaning:
       'The API call looks like one from another web site: a foreign Host or Origin header, or a body that is not JSON.',
-    hint: 'Use the address that the command printed; behind a proxy, name its address with --public-url.',
+    hint: 'Use the address that the command printed; behind a proxy, name its address with --public-url; allow the name of a service with --allow-host.',
   },
   request_slow: {
     next: 'stop',

@@ -34,6 +34,7 @@ describe('configuration', () => {
       dashboardHost: '127.0.0.1',
       dashboardPort: 7373,
       publicUrl: null,
+      allowHost: null,
       logLevel: 'warn',
       traces: false,
       json: false,

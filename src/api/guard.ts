@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import type { Clock } from '../clock.js'
 import { ShoalError } from '../errors.js'
+import { isLoopback } from './listen.js'
 import { createRateLimit } from './rate-limit.js'
 import { tokenCheck } from './token.js'
 
@@ -23,6 +24,8 @@ export interface GuardOptions {
   readonly port: number
   /** The origin of a reverse proxy in front; null: none. */
   readonly publicOrigin: string | null
+  /** Further names, with any port. */
+  readonly allowHosts: readonly string[]
   /** The page's own files, which contain no data: the browser has no token before it has loaded them. */
   readonly isPage: (path: string) => boolean
 }
@@ -34,21 +37,26 @@ export interface GuardOptions {
  * Three kinds of requests have separate rate limits: those with the right token, those that need none, and rejected ones. A foreign page, or a
  * program with an old token, may have the owner's own address: whatever it sends, requests with the right token still work.
  */
-export function createGuard({ token, clock, host, port, publicOrigin, isPage }: GuardOptions) {
+export function createGuard({ token, clock, host, port, publicOrigin, allowHosts, isPage }: GuardOptions) {
   const isRight = tokenCheck(token)
   const wrong = createRateLimit(clock, WRONG_TOKENS, WRONG_WINDOW_MS)
   const limitOf = () => createRateLimit(clock, CALLS, CALLS_WINDOW_MS)
   const limits = { token: limitOf(), open: limitOf(), refused: limitOf() }
-  const ours = hostCheck(host, port, publicOrigin)
+  const allowed = new Set(allowHosts)
+  const isAllowed = (name: string) => allowed.has(name.replace(/:\d+$/, ''))
+  const isOurs = hostCheck(host, port, publicOrigin)
+  const ours = (name: string) => isOurs(name) || isAllowed(name)
+  // A kubelet or load balancer sends whatever address it knows. On loopback there are none, and a rebound name would be a page of another site.
+  const isProbe = (path: string) => PROBES.has(path) && !isLoopback(host)
 
   const judge = ({ headers, headersDistinct, method = '' }: IncomingMessage, path: string, from: string) => {
     if (!METHODS.has(method)) throw refused(`the method ${method.slice(0, 20)} is not served`)
     if ((headersDistinct.host?.length ?? 0) > 1) throw new ShoalError('bad_request', 'more than one Host header')
     const name = headers.host?.toLowerCase()
+    if (isProbe(path)) return 'open'
     if (name === undefined || !ours(name)) throw refused('the Host header names another server')
     const { origin } = headers
-    // A browser leaves port 80 out of an origin.
-    if (origin !== undefined && origin !== `http://${name.replace(/:80$/, '')}` && origin !== publicOrigin)
+    if (origin !== undefined && origin !== publicOrigin && !originsOf(name, isAllowed(name)).includes(origin))
       throw refused('the request comes from a page of another origin')
     if (isPage(path) || PUBLIC.has(path)) return 'open'
     const site = headers['sec-fetch-site']
@@ -89,7 +97,13 @@ const LESS_OFTEN = `Slow down: at most ${CALLS} calls in ${CALLS_WINDOW_MS / 100
 /**
  * Only these exact paths are open; everything else needs the token, so other spellings of a path do not matter.
  */
-const PUBLIC: ReadonlySet<string> = new Set(['/', '/healthz', '/readyz'])
+const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
+const PUBLIC: ReadonlySet<string> = new Set(['/', ...PROBES])
+
+/** A browser leaves the default port out of an origin. Under an allowed name there may be a proxy with TLS, which passes the name on. */
+function originsOf(name: string, mayHaveTls: boolean): string[] {
+  return [`http://${name.replace(/:80$/, '')}`, ...(mayHaveTls ? [`https://${name.replace(/:443$/, '')}`] : [])]
+}
 
 function hostCheck(host: string, port: number, publicOrigin: string | null): (name: string) => boolean {
   const bare = host.replace(/^\[|\]$/g, '')

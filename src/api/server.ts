@@ -28,6 +28,8 @@ export interface ServeOptions {
   readonly token: string | null
   /** The address of a reverse proxy in front; null: none. */
   readonly publicUrl: string | null
+  /** Further names in `Host`, with any port: the name of a service, the other end of a port forward. */
+  readonly allowHosts?: readonly string[]
 }
 
 export interface Dashboard {
@@ -100,6 +102,7 @@ export async function serveDashboard(parts: ApiParts, options: ServeOptions): Pr
     host: options.host,
     port,
     publicOrigin,
+    allowHosts: options.allowHosts ?? [],
     isPage: (path) => page.has(path),
   })
   const close = async () => {

@@ -149,7 +149,7 @@ function unknownEnvironment(environment: string, path: string, known: readonly s
 
 /** Files are relative to the config file, wherever the command is run. */
 function withPath(key: string, value: unknown, { file, folder }: Place): unknown {
-  if (key === 'pool' && Array.isArray(value)) return value.join(',')
+  if ((key === 'pool' || key === 'allowHost') && Array.isArray(value)) return value.join(',')
   if (typeof value !== 'string') return value
   const here = (path: string) => {
     if (path === '' || isAbsolute(path)) return path

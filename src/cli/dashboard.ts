@@ -8,7 +8,7 @@ import { stderr } from './terminal/streams.js'
 
 /** On the commands that serve the dashboard. */
 export function dashboardOptions(command: Command): Command {
-  for (const key of ['dashboardPort', 'dashboardHost', 'publicUrl'] as const) {
+  for (const key of ['dashboardPort', 'dashboardHost', 'publicUrl', 'allowHost'] as const) {
     const { flag, meaning, default: standard } = CONFIG[key]
     const option = new Option(flag, standard === null ? plain(meaning) : `${plain(meaning)} (default: ${standard})`)
     // A flag can be shorter than its name in the configuration.
@@ -27,7 +27,7 @@ export async function serveDashboardHere(
     import('../api/server.js'),
     import('../observe/metrics/monitor.js'),
   ])
-  const { queue, store, dashboardHost, dashboardPort, publicUrl, token } = settings
+  const { queue, store, dashboardHost, dashboardPort, publicUrl, allowHost, token } = settings
   const fleet = isOnServer(queue)
   const clock = backends.queueClock
   const dashboard = await serveDashboard(
@@ -46,7 +46,7 @@ export async function serveDashboardHere(
       },
       start,
     },
-    { host: dashboardHost, port: dashboardPort, token, publicUrl },
+    { host: dashboardHost, port: dashboardPort, token, publicUrl, allowHosts: allowHost ?? [] },
   )
   if (json) output.json({ url: dashboard.url, port: dashboard.port })
   else stderr.write(`dashboard: ${dashboard.url}\n`)

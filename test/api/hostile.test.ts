@@ -253,6 +253,7 @@ describe('the door', () => {
 
   it('stays open for the owner, whatever a foreign page sends from the same address', async () => {
     const guard = createGuard({
+      allowHosts: [],
       ...{ token: 'a-token-of-16-chars', clock: new ManualClock(), host: '127.0.0.1', port: 80, publicOrigin: null },
       isPage: (path) => path === '/',
     })
