@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { borrowedInEnv, type EnvNames, ownInEnv, variablesOf, withoutInjected } from './environment.js'
 import { ShoalError } from './errors.js'
-import { atLeastOne, check, country, duration, listenAddress, unknownOption } from './options.js'
+import { AUTO_CONCURRENCY, atLeastOne, check, country, duration, listenAddress, unknownOption } from './options.js'
 import { withPassword } from './server-password.js'
 
 /** `a, b` as a list. */
@@ -14,9 +14,6 @@ function words() {
 
 const ON_SERVER = /^rediss?(\+(cluster|sentinel))?:\/\//
 const POSTGRES = /^postgres(ql)?:\/\//
-
-/** More has never made a crawl faster in our measurements, and costs memory. */
-export const AUTO_CONCURRENCY = 64
 
 /**
  * Everything that is set per process rather than per spider: key, schema, default, environment variable, description. A flag overrides the environment, and

@@ -5,6 +5,7 @@ import { type Context, Hono } from 'hono'
 import { inTime } from '../clock.js'
 import { ShoalError } from '../errors.js'
 import { METRICS_TYPE } from '../observe/metrics/prometheus.js'
+import { parseScaleQuery } from '../observe/metrics/scale.js'
 import { readJson } from './body.js'
 import { type ConnectionLimits, limitConnections, STRANGER_MS } from './connections.js'
 import { createCursors } from './cursor.js'
@@ -142,6 +143,10 @@ function createApp(api: Api, hub: EventHub, page: ReadonlyMap<string, StaticFile
   app.get('/metrics', async (context) =>
     context.body(await api.monitor.metricsText(), 200, { 'content-type': METRICS_TYPE }),
   )
+  app.get('/scale', async (context) => {
+    if (api.monitor.scale === null) throw nothingHere()
+    return context.json(await api.monitor.scale(parseScaleQuery(new URL(context.req.url).searchParams)))
+  })
   for (const [path, ask] of [
     ['/healthz', api.monitor.healthReply],
     ['/readyz', api.monitor.readyReply],

@@ -19,7 +19,7 @@ export function sidecarFor(session: Session, flags: SidecarFlags, queueMetrics: 
 }
 
 /** Prints the address: on standard error, or with --json as a line of its own. */
-async function serveMetricsHere(
+export async function serveMetricsHere(
   { settings, json, output }: Session,
   { backends, localWorkers, drain }: SidecarParts,
   queue: boolean,
@@ -42,7 +42,12 @@ async function serveMetricsHere(
 
 /** On the commands that can have sidecars. */
 export function sidecarOptions(command: Command): Command {
-  const { metrics } = CONFIG
   const flag = 'also serve the dashboard while the command runs; its address is printed at the start'
-  return dashboardOptions(command.option(metrics.flag, plain(metrics.meaning)).option('--dashboard', flag, false))
+  return dashboardOptions(metricsOption(command).option('--dashboard', flag, false))
+}
+
+/** On the commands that serve metrics. */
+export function metricsOption(command: Command): Command {
+  const { metrics } = CONFIG
+  return command.option(metrics.flag, plain(metrics.meaning))
 }

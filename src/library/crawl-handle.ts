@@ -1,6 +1,6 @@
-import { AUTO_CONCURRENCY } from '../config.js'
 import { setCrawlState } from '../coordinator/file-crawl.js'
 import { ShoalError } from '../errors.js'
+import { AUTO_CONCURRENCY } from '../options.js'
 import type { RecordDefinitions } from '../spider/definition.js'
 import { linkOptions } from '../spider/link-options.js'
 import { parseDuration } from '../units.js'

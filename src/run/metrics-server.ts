@@ -5,9 +5,10 @@ import { isLoopback, listen } from '../api/listen.js'
 import { createRateLimit } from '../api/rate-limit.js'
 import { tokenCheck } from '../api/token.js'
 import { systemClock } from '../clock.js'
-import { asShoalError, ShoalError } from '../errors.js'
+import { asShoalError, isAway, ShoalError } from '../errors.js'
 import type { Monitor } from '../observe/metrics/monitor.js'
 import { METRICS_TYPE } from '../observe/metrics/prometheus.js'
+import { parseScaleQuery } from '../observe/metrics/scale.js'
 
 /** Where a process serves its metrics and health. */
 export interface MetricsOrder {
@@ -28,6 +29,8 @@ const WRONG_TOKENS = 20
 const WRONG_WINDOW_MS = 60_000
 const HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const
 const JSON_TYPE = 'application/json'
+const NOT_FOUND = 'not found: use /metrics, /scale, /healthz or /readyz'
+const NO_SCALE = 'not served by a worker: ask shoal dashboard or shoal schedule run, started with --metrics'
 
 export async function serveMetrics({ address, token }: MetricsOrder, monitor: Monitor): Promise<MetricsServer> {
   if (token === null && !isLoopback(address.host))
@@ -61,19 +64,20 @@ export async function serveMetrics({ address, token }: MetricsOrder, monitor: Mo
   const replyTo = async (request: IncomingMessage): Promise<{ status: number; type: string; body: string }> => {
     if (request.method !== 'GET' && request.method !== 'HEAD') return refusal(405, 'only GET and HEAD are supported')
     if (!isOurs(request.headers.host, address.host)) return refusal(403, 'the Host header names another site')
-    const path = (request.url ?? '/').split('?', 1)[0]
+    const [path = '/', query = ''] = (request.url ?? '/').split('?', 2)
     // Probes need no token and expose no secrets.
     if (path === '/healthz' || path === '/readyz') {
       const { status, body } = path === '/healthz' ? await monitor.healthReply() : await monitor.readyReply()
       return { status, type: JSON_TYPE, body: `${JSON.stringify(body)}\n` }
     }
-    if (path !== '/metrics') return refusal(404, 'not found: use /metrics, /healthz or /readyz')
+    if (path !== '/metrics' && path !== '/scale') return refusal(404, NOT_FOUND)
     // The right token is accepted however many wrong ones came from its address.
     if (isRight !== null && !isRight(bearer(request)))
       return wrong.count(request.socket.remoteAddress ?? '')
         ? refusal(401, 'the token is missing or wrong')
         : refusal(429, 'too many wrong tokens')
     if (isRight !== null) connections.trust(request.socket)
+    if (path === '/scale') return scaleReply(monitor, query)
     return { status: 200, type: METRICS_TYPE, body: await monitor.metricsText() }
   }
   const port = await listen(
@@ -88,6 +92,20 @@ export async function serveMetrics({ address, token }: MetricsOrder, monitor: Mo
         server.close(() => resolve())
         server.closeAllConnections()
       }),
+  }
+}
+
+/** 503 while the queue is down: an autoscaler that gets no number keeps the workers it has. */
+async function scaleReply(monitor: Monitor, query: string): Promise<{ status: number; type: string; body: string }> {
+  // A worker that is scaled to zero cannot answer how many workers there should be.
+  if (monitor.scale === null) return refusal(404, NO_SCALE)
+  try {
+    const reply = await monitor.scale(parseScaleQuery(new URLSearchParams(query)))
+    return { status: 200, type: JSON_TYPE, body: `${JSON.stringify(reply)}\n` }
+  } catch (error) {
+    const { code, message } = asShoalError(error)
+    if (!isAway(error) && code !== 'bad_request') throw error
+    return refusal(code === 'bad_request' ? 400 : 503, `${code}: ${message}`)
   }
 }
 

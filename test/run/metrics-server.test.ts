@@ -1,6 +1,6 @@
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { afterEach, expect, it } from 'vitest'
-import type { ShoalError } from '../../src/errors.js'
+import { ShoalError } from '../../src/errors.js'
 import type { Monitor } from '../../src/observe/metrics/monitor.js'
 import { type MetricsServer, serveMetrics } from '../../src/run/metrics-server.js'
 
@@ -9,6 +9,9 @@ const monitor: Monitor = {
   metricsText: async () => 'shoal 1\n',
   healthReply: async () => ({ status: 503, body: { ok: false, reasons: [{ code: 'stalled', message: 'nobody' }] } }),
   readyReply: async () => ({ status: 200, body: { ok: true, reasons: [] } }),
+  scale: async ({ spiders, slots }) => ({
+    ...{ spider: String(spiders), workers: 3, slots: 170, slotsPerWorker: slots ?? 64, why: 'hosts' },
+  }),
 }
 const servers: MetricsServer[] = []
 
@@ -16,8 +19,13 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close()
 })
 
-async function serve(host = '127.0.0.1', token: string | null = null, port = 0): Promise<URL> {
-  const server = await serveMetrics({ address: { host, port }, token }, monitor)
+async function serve(
+  host = '127.0.0.1',
+  token: string | null = null,
+  port = 0,
+  given: Partial<Monitor> = {},
+): Promise<URL> {
+  const server = await serveMetrics({ address: { host, port }, token }, { ...monitor, ...given })
   servers.push(server)
   return new URL(server.url)
 }
@@ -119,5 +127,42 @@ it('says in the answer what went wrong inside', async () => {
   expect(await ask(new URL(server.url), '/metrics')).toMatchObject({
     status: 500,
     body: expect.stringContaining('a defect'),
+  })
+})
+
+it('says how many workers help, to autoscalers with the token', async () => {
+  const base = await serve('0.0.0.0', TOKEN)
+  expect((await ask(base, '/scale?spider=books')).status).toBe(401)
+  const authorization = `Bearer ${TOKEN}`
+  const reply = await ask(base, '/scale?spider=books&slots=8', { authorization })
+  expect(reply).toMatchObject({ status: 200 })
+  expect(reply.headers['content-type']).toBe('application/json')
+  expect(JSON.parse(reply.body)).toEqual({ spider: 'books', workers: 3, slots: 170, slotsPerWorker: 8, why: 'hosts' })
+  for (const query of [
+    'spdier=books',
+    'spider=a%20b',
+    'spider=',
+    'spider=a,,b',
+    'spider=a&spider=b',
+    'slots=0',
+    'slots=x',
+  ])
+    expect(await ask(base, `/scale?${query}`, { authorization }), query).toMatchObject({
+      ...{ status: 400, body: expect.stringContaining('bad_request') },
+    })
+})
+
+it('answers 503 while the queue is down, so that autoscalers keep what they have, and 404 on a worker', async () => {
+  const down = await serve('127.0.0.1', null, 0, {
+    scale: async () => {
+      throw new ShoalError('queue_down', 'no answer within 4 s')
+    },
+  })
+  expect(await ask(down, '/scale?spider=books')).toMatchObject({
+    ...{ status: 503, body: expect.stringContaining('queue_down') },
+  })
+  const worker = await serve('127.0.0.1', null, 0, { scale: null })
+  expect(await ask(worker, '/scale?spider=books')).toMatchObject({
+    ...{ status: 404, body: expect.stringContaining('shoal dashboard') },
   })
 })

@@ -8,6 +8,7 @@ import { dashboardOptions, serveDashboardHere } from '../dashboard.js'
 import { rememberSource } from '../export/source-memory.js'
 import { guide } from '../help.js'
 import { acts, proxyOptions, type Session, watchOptions } from '../session.js'
+import { metricsOption, serveMetricsHere } from '../sidecars.js'
 import { withSignals } from '../signals.js'
 import { type ArgFlags, argOption, fileSources } from '../spider-choice.js'
 import { stderr } from '../terminal/streams.js'
@@ -27,13 +28,17 @@ export function dashboardCommand(program: Command): void {
         )
       }),
     )
-  dashboardOptions(watchOptions(proxyOptions(argOption(command))))
+  dashboardOptions(metricsOption(watchOptions(proxyOptions(argOption(command)))))
   guide(command, {
     examples: [
       ['dashboard', 'prints a local address with a token that is valid until the command ends'],
       [
         'dashboard books.ts --queue redis://queue.example',
         'crawls of books can be started from the dashboard; workers run them',
+      ],
+      [
+        'dashboard --queue redis://queue.example --metrics 0.0.0.0:9464',
+        'with metrics, health checks and /scale for autoscalers on a port of their own',
       ],
       ['dashboard --port 0 --json', '{"url":"http://127.0.0.1:…/#token=…","port":…}'],
     ],
@@ -83,6 +88,7 @@ async function serveAndWatch(session: Session, parts: SidecarParts): Promise<voi
   ])
   const alerts = loadAlerts(settings.alerts, process.env)
   await withClosers(warnOf(log), async (closers) => {
+    closers.add(await serveMetricsHere(session, parts, true))
     const close = await serveDashboardHere(session, parts)
     closers.add(close)
     // The watch gets a few seconds to deliver its last alerts; the page closes at once.

@@ -96,6 +96,10 @@ export const QUEUE_METRICS = {
   shoal_crawl_bytes_total: counter(['crawl', 'spider'], 'Bytes of its pages as received.'),
   shoal_dead_letters: gauge(['crawl', 'spider', 'code'], 'Dead letters, by error code.'),
   shoal_workers: gauge(['state'], 'Workers known to the queue, by state.'),
+  shoal_workers_useful: gauge(
+    ['spider'],
+    'Workers that the running crawls of the spider can keep busy: how many there should be. 0: none of them has work.',
+  ),
   shoal_proxies: gauge(['pool'], 'Proxies of the pool that were used in the last week.'),
   shoal_proxies_resting: gauge(['pool'], 'Proxies resting everywhere because they do not work.'),
   shoal_proxy_requests_total: counter(

@@ -5,6 +5,7 @@ import type { CrawlId, CrawlInfo, WorkerInfo } from '../../frontier/frontier.js'
 import { version } from '../../version.js'
 import { WATCH_KEY } from '../note-keys.js'
 import { endedLately, type Health, healthAmong, STALLED_MS } from '../snapshots/health.js'
+import { readFleet } from '../snapshots/read-scale.js'
 import { type MissingWorker, missingText, missingWorkers } from '../snapshots/waits.js'
 import type { ReceivedVitals } from '../vitals/read-vitals.js'
 import { MISSED_MS } from '../vitals/vitals.js'
@@ -12,6 +13,7 @@ import { BUILD_METRICS, familiesOf } from './metric-names.js'
 import { exposition } from './prometheus.js'
 import { queueMetrics } from './queue-metrics.js'
 import { type MeteredBackends, queueReader } from './read-queue.js'
+import { type ScaleQuery, type ScaleReply, scaleOf } from './scale.js'
 import { inTime, sharedAnswer } from './shared-answer.js'
 import { workerMetrics } from './worker-metrics.js'
 
@@ -35,6 +37,8 @@ export interface Monitor {
   healthReply(): Promise<Reply>
   /** Checks that the backends can be reached and the workers ask for work. */
   readyReply(): Promise<Reply>
+  /** How many workers help, for autoscalers; null: this process does not serve it, because it does not read the queue. Throws `queue_down`. */
+  readonly scale: ((query: ScaleQuery) => Promise<ScaleReply>) | null
 }
 
 interface Reply {
@@ -52,6 +56,8 @@ interface Reason {
 const FRESH_MS = 1_000
 /** Health turns red after 15 s at the earliest, so there is no need to check more often. */
 const HEALTH_MS = 5_000
+/** Autoscalers ask every 15 or 30 s, and a worker reports every 3 s. */
+const SCALE_MS = 3_000
 /** Crawls checked for one reply. */
 const CRAWLS_AT_ONCE = 20
 /** Shorter than the usual timeouts of probes. */
@@ -67,6 +73,7 @@ export function createMonitor({
 }: MonitorParts): Monitor {
   const { frontier, notes, store } = backends
   const readQueue = sharedAnswer(clock, FRESH_MS, queueReader(backends, clock, fleet))
+  const readScale = sharedAnswer(clock, SCALE_MS, () => readFleet(backends, clock.now()))
   const began = clock.mono()
   const inTurn = takesTurns()
   const health = sharedAnswer(clock, HEALTH_MS, async (): Promise<Health & { missing: readonly MissingWorker[] }> => {
@@ -132,6 +139,7 @@ export function createMonitor({
       if (!leasing) reasons.push({ code: 'not_leasing', message: 'no worker has asked the queue for work yet' })
       return replyOf(reasons)
     },
+    scale: queue ? async (query) => scaleOf(await inTime(clock, ANSWER_MS, readScale()), query) : null,
   }
 }
 

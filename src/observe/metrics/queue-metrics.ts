@@ -47,6 +47,7 @@ export function queueMetrics(reading: QueueReading | null): Family[] {
     shoal_crawl_bytes_total: each(({ stats }) => stats.bytes),
     shoal_dead_letters: several(({ dead }) => dead.map(({ code, count }) => [{ code }, count])),
     shoal_workers: byState(WORKER_STATES, reading.workers),
+    shoal_workers_useful: [...reading.useful].map(([spider, value]) => ({ labels: { spider }, value })),
     shoal_proxies: pools.map(({ pool, proxies }) => ({ labels: { pool }, value: proxies.length })),
     shoal_proxies_resting: pools.map(({ pool, proxies }) => ({
       labels: { pool },

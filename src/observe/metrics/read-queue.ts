@@ -1,6 +1,5 @@
 import type { Clock } from '../../clock.js'
 import { isFileCrawl } from '../../coordinator/file-crawl.js'
-import { ShoalError } from '../../errors.js'
 import { addNamedCounts, type Counts, countsOf } from '../../frontier/counts.js'
 import { addFiltered, type FilterCounts, filteredOf } from '../../frontier/filtered.js'
 import type { CrawlId, CrawlInfo, CrawlState, CrawlStats, Frontier, HostInfo } from '../../frontier/frontier.js'
@@ -9,8 +8,11 @@ import type { ProxyLedger, ProxyScore } from '../../proxy/proxy-ledger.js'
 import type { RecordStore } from '../../store/record-store.js'
 import type { Alert } from '../alerts/alert.js'
 import { readAlerts } from '../alerts/alert-notes.js'
+import type { ScaledCrawl } from '../snapshots/fleet-room.js'
 import { isListed, type WorkerState } from '../snapshots/health.js'
-import { crawlSnapshotOf, type WorkerSnapshot, workerSnapshots } from '../snapshots/snapshot.js'
+import { fleetReading, scaledCrawl } from '../snapshots/read-scale.js'
+import { crawlSnapshotOf, ifThere, type WorkerSnapshot, workerSnapshots } from '../snapshots/snapshot.js'
+import { usefulBySpider } from './scale.js'
 
 export interface MeteredBackends {
   readonly frontier: Frontier
@@ -25,6 +27,8 @@ export interface QueueReading {
   readonly crawl: readonly CrawlReading[]
   readonly workers: Readonly<Partial<Record<WorkerState, number>>>
   readonly pools: readonly { readonly pool: string; readonly proxies: readonly ProxyScore[] }[]
+  /** Useful workers by spider. */
+  readonly useful: ReadonlyMap<string, number>
   /** Null: no process has evaluated alerts yet. */
   readonly alerts: readonly Pick<Alert, 'rule'>[] | null
   readonly now: number
@@ -36,6 +40,8 @@ export interface CrawlReading {
   readonly hosts: readonly HostInfo[]
   readonly etaSeconds: number | null
   readonly stalledMs: number
+  /** Null: it is not running. */
+  readonly scaled: ScaledCrawl | null
   readonly dead: readonly { readonly code: string; readonly count: number }[]
 }
 
@@ -75,10 +81,12 @@ export function queueReader(backends: MeteredBackends, clock: Clock, fleet: bool
   ): Promise<CrawlReading> => {
     if (crawl.state !== 'running') {
       const stats = hasEnded(crawl) ? await endedStats(crawl.id) : await frontier.stats(crawl.id)
-      return { stats, hosts: [], etaSeconds: null, stalledMs: 0, dead: await deadLetters(stats) }
+      return { stats, hosts: [], etaSeconds: null, stalledMs: 0, scaled: null, dead: await deadLetters(stats) }
     }
-    const { stats, hosts, estimate, stalledMs } = await crawlSnapshotOf(backends, crawl, workers, now, fleet)
-    return { stats, hosts, etaSeconds: estimate.etaSeconds, stalledMs, dead: await deadLetters(stats) }
+    const snapshot = await crawlSnapshotOf(backends, crawl, workers, now, fleet)
+    const { stats, hosts, estimate, stalledMs } = snapshot
+    const scaled = await scaledCrawl(frontier, snapshot, now)
+    return { stats, hosts, etaSeconds: estimate.etaSeconds, stalledMs, scaled, dead: await deadLetters(stats) }
   }
 
   return async () => {
@@ -99,12 +107,14 @@ export function queueReader(backends: MeteredBackends, clock: Clock, fleet: bool
       Promise.all(others.map(({ id }) => ifThere(frontier.stats(id)))),
       Promise.all(pools.map(async (pool) => ({ pool, proxies: await proxies.scoresOn(pool, '') }))),
     ])
+    const scaled = read.flatMap((one) => (one?.scaled == null ? [] : [one.scaled]))
     const other = together(rest.filter((stats) => stats !== null))
     return {
       crawls: counted(crawls.map(({ state }) => state)),
       crawl: [...read.filter((one) => one !== null), ...(other === null ? [] : [other])],
       workers: counted(workers.filter((worker) => isListed(worker, now)).map(({ state }) => state)),
       pools: scores,
+      useful: usefulBySpider(fleetReading(all, workers, scaled, now)),
       alerts: alerts.evaluatedMs === null ? null : alerts.active,
       now,
     }
@@ -117,16 +127,6 @@ function hasEnded({ state }: Pick<CrawlInfo, 'state'>): boolean {
 
 function unendedAndNewestFirst(a: CrawlInfo, b: CrawlInfo): number {
   return Number(hasEnded(a)) - Number(hasEnded(b)) || b.createdAt - a.createdAt
-}
-
-/** A crawl that was deleted between two queries is left out. */
-async function ifThere<Answer>(asked: Promise<Answer>): Promise<Answer | null> {
-  try {
-    return await asked
-  } catch (error) {
-    if (error instanceof ShoalError && error.code === 'not_found') return null
-    throw error
-  }
 }
 
 function counted<Key extends string>(keys: readonly Key[]): Partial<Record<Key, number>> {
@@ -153,5 +153,5 @@ function together(all: readonly CrawlStats[]): CrawlReading | null {
   for (const one of all) addNamedCounts(counts, one.counts)
   const added = { filtered: filteredOf(filtered), counts: countsOf(counts) }
   const stats: CrawlStats = { ...first, ...sums, ...added, id: OTHER, spider: OTHER }
-  return { stats, hosts: [], etaSeconds: null, stalledMs: 0, dead: [] }
+  return { stats, hosts: [], etaSeconds: null, stalledMs: 0, scaled: null, dead: [] }
 }

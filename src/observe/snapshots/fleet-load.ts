@@ -30,6 +30,9 @@ export interface FleetLoad {
   readonly meanMs: (step: Step) => number | null
   /** Share of a worker's time with a call of this step in flight; above 1 if there are several at once. */
   readonly share: (step: Step) => number
+  /** Visits that ended in the last seconds, and how many per second. */
+  readonly visits: number
+  readonly visitsPerSecond: number
   /** How long a visit occupies its slot, without waiting for pace and proxies. */
   readonly visitMs: number | null
   /** Of the busier half of the workers: if only few of them get links, the others say nothing. */
@@ -79,6 +82,8 @@ export function loadOf(workers: readonly AdvisedWorker[]): FleetLoad {
       return calls === 0 ? null : ms / calls
     },
     share: (step) => (workerMs === 0 ? 0 : steps(step).ms / workerMs),
+    visits,
+    visitsPerSecond: sum(spans, (span) => (span.visits * 1_000) / span.ms),
     visitMs: visits === 0 ? null : (spent('fetch') + spent('handler')) / visits,
     loopBusy: busierHalf(spans.map(({ vitals }) => vitals.loopBusy)),
     memory: memoryOf(spans.map(({ vitals }) => vitals)),

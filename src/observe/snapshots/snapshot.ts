@@ -1,5 +1,14 @@
 import { type Estimate, estimateEnd } from '../../coordinator/eta.js'
-import type { CrawlInfo, CrawlStats, Frontier, HostInfo, WorkerId, WorkerInfo } from '../../frontier/frontier.js'
+import { ShoalError } from '../../errors.js'
+import type {
+  CrawlInfo,
+  CrawlStats,
+  Frontier,
+  HostInfo,
+  LinkInfo,
+  WorkerId,
+  WorkerInfo,
+} from '../../frontier/frontier.js'
 import type { Notes } from '../../notes/notes.js'
 import type { RecordStore } from '../../store/record-store.js'
 import type { VisitCounts } from '../../store/visits.js'
@@ -41,6 +50,8 @@ export interface CrawlSnapshot {
   readonly stats: CrawlStats
   /** The busiest hosts. */
   readonly hosts: readonly HostInfo[]
+  /** Some of the delayed links. */
+  readonly delayed: readonly LinkInfo[]
   /** Workers that are alive. */
   readonly workers: readonly WorkerSnapshot[]
   readonly estimate: Estimate
@@ -62,9 +73,9 @@ export interface Capacity {
 }
 
 /** The busiest hosts: enough for an estimate. */
-const HOSTS_READ = 100
+export const HOSTS_READ = 100
 const LEASES_READ = 1_000
-const DELAYED_READ = 1_000
+export const DELAYED_READ = 1_000
 const QUEUED_READ = 20
 
 /** All workers that the queue knows; one that shut down properly is forgotten. */
@@ -163,8 +174,18 @@ export async function crawlSnapshotOf(
     blocks: blocksOf(waits),
   })
   return {
-    ...{ stats, hosts, workers: alive, estimate, visits, waits, now },
+    ...{ stats, hosts, delayed, workers: alive, estimate, visits, waits, now },
     stalledMs: stalled > STALLED_MS ? stalled : 0,
     advice: adviceOf({ stats, hosts, workers: alive, estimate, waits, now }),
+  }
+}
+
+/** Null: the crawl was deleted between two queries. */
+export async function ifThere<Answer>(asked: Promise<Answer>): Promise<Answer | null> {
+  try {
+    return await asked
+  } catch (error) {
+    if (error instanceof ShoalError && error.code === 'not_found') return null
+    throw error
   }
 }

@@ -35,7 +35,8 @@ export function someCrawl(change: Partial<CrawlStats> = {}, hosts: readonly Host
     ...{ next: 'more workers do not help', moreWorkers: 0, host: 'shop.example' },
   }
   const snapshot: CrawlSnapshot = {
-    ...{ stats, hosts, workers: [], estimate, stalledMs: 0, visits: null, waits: NO_WAITS, advice, now: NOW },
+    ...{ stats, hosts, delayed: [], workers: [], estimate, stalledMs: 0, visits: null, waits: NO_WAITS, advice },
+    now: NOW,
   }
   return { stats, snapshot, advice, rates: [1, 2, 3, 8] }
 }

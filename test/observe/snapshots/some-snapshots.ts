@@ -37,7 +37,15 @@ export function hostInfo(given: Partial<HostInfo>): HostInfo {
 
 export function crawlSnapshot(given: Partial<CrawlSnapshot>): CrawlSnapshot {
   return {
-    ...{ stats: crawlStats({}), hosts: [], workers: [workerSnapshot({})], stalledMs: 0, visits: null, now: 0 },
+    ...{
+      stats: crawlStats({}),
+      hosts: [],
+      delayed: [],
+      workers: [workerSnapshot({})],
+      stalledMs: 0,
+      visits: null,
+      now: 0,
+    },
     waits: NO_WAITS,
     estimate: { etaSeconds: null, decidedBy: null, plainSeconds: null },
     advice: { stage: 'none', sentence: '', next: '', moreWorkers: 0, host: null },
