@@ -84,6 +84,14 @@ describe('the report', () => {
     expect(stdout).toMatch(/✗ \.pagr a +0 {2}no match/)
   })
 
+  it('of a route that the spider does not have is a mistake on the command line', async () => {
+    const { code, stdout, stderr } = await inDir('try', spider('routes', RULES), `${origin}/book/1`, '--route', 'boook')
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(
+      /^error usage: --route: the spider has no route 'boook'; it has book, old\n {2}→ Pass one of them/,
+    )
+  })
+
   it('is data with --json', async () => {
     const { page } = await tried(spider('json', RULES), `${origin}/old`, '--route', 'book')
     expect(page).toMatchObject({

@@ -241,8 +241,8 @@ export const MUTANTS: readonly Mutant[] = [
     // Without the rest of its condition too: a page that was read earlier also counts as fresh.
     find: 'WHERE (excluded.gen, excluded.epoch) >= (r.gen, r.epoch)\n    AND (',
     replace: 'WHERE true OR (',
-    tests: ['test/chaos/stale-writer.test.ts'],
-    only: 'cannot overwrite the newer record',
+    tests: ['test/store/postgres/record-store.test.ts'],
+    only: 'refuses an older epoch and an older generation',
   },
   {
     name: 'one statement touches a record of Postgres twice',

@@ -103,7 +103,7 @@ function linkTo(admitter: Admitter, spider: Spider, { url, route, data }: TryOrd
 function routeOf({ routes }: Spider, name: string): Route {
   const route = routes.get(name)
   if (route !== undefined) return route
-  throw new ShoalError('no_route', `the spider has no route '${name}'; it has ${[...routes.keys()].join(', ')}`, {
+  throw new ShoalError('usage', `--route: the spider has no route '${name}'; it has ${[...routes.keys()].join(', ')}`, {
     hint: 'Pass one of them with --route, or leave --route out.',
   })
 }

@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
 import type { Clock } from '../../clock.js'
 import { entryFile } from '../../entry-file.js'
 import { ShoalError } from '../../errors.js'
@@ -52,13 +53,15 @@ export function forkWorker(
   let hasWorker = false
   let drained = false
   const stopping = new AbortController()
+  const stopped = once(stopping.signal, 'abort')
   let isReady = () => {}
   const ready = new Promise<void>((resolve) => {
     isReady = resolve
   })
 
   const ended = (async () => {
-    await parts.startAfter
+    // A command that is stopped in its first seconds does not wait for a process that it will not start.
+    await Promise.race([parts.startAfter, stopped])
     if (stopping.signal.aborted) return
     for (let pauseMs = 0; ; ) {
       const startedAt = clock.mono()

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { systemClock } from '../../../src/clock.js'
 import { silentLog } from '../../../src/log.js'
+import { forkWorker } from '../../../src/run/workers/fork-worker.js'
 import { startWorkers } from '../../../src/run/workers/start-workers.js'
 import { type Backends, openBackends } from '../../../src/wire/backends.js'
 import { tempDir } from '../../support/cli.js'
@@ -35,6 +37,16 @@ it('starts the other processes when the first one is ready', async () => {
   await Promise.all(workers.map((worker) => worker.stop(500)))
   expect(spider.pids().filter(isAlive)).toEqual([])
 }, 60_000)
+
+it('stops a process that has not been started without waiting for its turn', async () => {
+  const spider = notedSpider(dir.path)
+  const never = new Promise(() => {})
+  const parts = { frontier: backends.frontier, clock: systemClock, log: silentLog, writeLog: () => {} }
+  const worker = forkWorker({ ...orderOf(dir.path, spider.path), stuckMs: 10_000 }, { ...parts, startAfter: never })
+  await worker.stop(500)
+  await worker.ended
+  expect(spider.pids()).toEqual([])
+})
 
 it('with auto, starts with one worker in this process', async () => {
   const spider = notedSpider(dir.path)
