@@ -93,7 +93,9 @@ export function usefulWorkers(
     heldUpBy(load, alive),
   ].reduce((least, one) => (one.workers < least.workers ? one : least))
   const stay = room.blocked >= MOST ? Math.min(alive, Math.ceil(useful)) : 0
-  return answer(stay > decided.workers ? { workers: stay, why: BLOCKED } : decided, useful, slotsPerWorker)
+  // Links that nobody may fetch yet keep one worker.
+  const { workers: count, why } = stay > decided.workers ? { workers: stay, why: BLOCKED } : decided
+  return answer({ workers: Math.max(1, count), why }, useful, slotsPerWorker)
 }
 
 interface Decided {
@@ -105,8 +107,7 @@ const EXPECTED = 'waiting for start URLs; a worker takes what is fed'
 const BLOCKED = 'most hosts are blocked for less than a minute: the running workers stay'
 
 function answer({ workers, why }: Decided, slots: number, slotsPerWorker: number): UsefulWorkers {
-  const least = slots > 0 ? 1 : 0
-  return { workers: Math.max(least, workers), slots: rounded(slots), slotsPerWorker: rounded(slotsPerWorker), why }
+  return { workers, slots: rounded(slots), slotsPerWorker: rounded(slotsPerWorker), why }
 }
 
 /** A worker that does not report its spiders may have these. */
