@@ -205,7 +205,7 @@ ${table(
 - **Changes** (\`POST\`, \`PUT\`) are recorded in the audit log (\`GET /api/audit\`, \`shoal audit\`). A change that is answered with 503 may or may not have
   happened: check before you repeat it.
 
-Outside \`/api\`: \`/metrics\` (see [monitoring.md](monitoring.md)), \`/healthz\` and \`/readyz\`.
+Outside \`/api\`: \`/metrics\` (see [monitoring.md](monitoring.md)), \`/scale\` (see [autoscaling.md](autoscaling.md)), \`/healthz\` and \`/readyz\`.
 
 ## Events
 

@@ -348,3 +348,37 @@ it('a failed answer is asked for again, and one that takes long is shared', asyn
   expect(await Promise.all([first, second, shared()])).toEqual([7, 7, 7])
   expect(asked).toBe(2)
 })
+
+describe('how many workers help', () => {
+  it('is 1 for a crawl with links, 0 for a spider that nobody knows, and stays a series when the crawl has ended', async () => {
+    await backends.frontier.open(spec('c1'))
+    await backends.frontier.add('c1', [link('a.test'), link('b.test')])
+    const { scale } = monitor()
+    expect(await scale?.({ spiders: ['books'], slots: null })).toMatchObject({
+      ...{ spider: 'books', workers: 1, slotsPerWorker: 64 },
+    })
+    expect(await scale?.({ spiders: ['shops'], slots: null })).toMatchObject({
+      ...{ spider: 'shops', workers: 0, why: 'no crawl is running' },
+    })
+    expect(await scale?.({ spiders: null, slots: 8 })).toMatchObject({
+      ...{ workers: 1, spiders: [{ spider: 'books', slotsPerWorker: 8 }] },
+    })
+    expect((await told()).value('shoal_workers_useful', { spider: 'books' })).toBe(1)
+    await backends.frontier.setState('c1', 'cancelled')
+    expect((await told()).value('shoal_workers_useful', { spider: 'books' })).toBe(0)
+  })
+
+  it('is not answered while the queue is down, nor by a process that does not read it', async () => {
+    const frontier = new Proxy(backends.frontier, {
+      get: (target, name) =>
+        name === 'crawls'
+          ? async () => {
+              throw new ShoalError('queue_down', 'gone')
+            }
+          : bound(target, name),
+    })
+    const { scale } = monitor({ backends: { ...backends, frontier } })
+    await expect(scale?.({ spiders: ['books'], slots: null })).rejects.toMatchObject({ code: 'queue_down' })
+    expect(monitor({ queue: false }).scale).toBeNull()
+  })
+})
