@@ -1,3 +1,4 @@
+import type { MessagePort } from 'node:worker_threads'
 import type { Lease, WorkerId } from '../frontier/frontier.js'
 
 /** What travels between a worker and the keeper thread of its process. Plain data only. */
@@ -27,6 +28,11 @@ export interface Holding extends Pick<Lease, 'token' | 'epoch'> {
 export type FromKeeper =
   /** The queue has its first beat: from now on leases are renewed, and it is noticed when the worker dies. */
   { readonly kind: 'ready' } | { readonly kind: 'lost'; readonly tokens: readonly string[] }
+
+/** To a worker at its start, and again whenever the keeper thread was replaced: its port from now on. */
+export interface ToKept {
+  readonly keeper: MessagePort
+}
 
 export interface KeeperThreadData {
   /** Of the queue. */
