@@ -16,7 +16,8 @@ import type { Course } from './course.js'
 
 const BIN = fileURLToPath(new URL('../../bin/shoal.js', import.meta.url))
 const SPIDER = fileURLToPath(new URL('./spider.ts', import.meta.url))
-const READY_MS = 60_000
+/** Four workers on two busy cores take a minute to load. */
+const READY_MS = 240_000
 const CHECK_MS = 250
 const BATCH = 5_000
 const AUTO_CONCURRENCY = 64
