@@ -42,12 +42,7 @@ export class Shards {
     const home = `{${namespace}}`
     const meta = list(await connection.run(scriptOf('start'), [home], [String(LAYOUT), String(wanted), randomUUID()]))
     const layout = number(meta[0])
-    if (layout !== LAYOUT) {
-      throw new ShoalError(
-        'queue_layout',
-        `the queue has data of layout ${layout}, this version of Shoal knows layout ${LAYOUT}`,
-      )
-    }
+    if (layout !== LAYOUT) throw otherLayout(layout)
     const time = () => {
       if (clock !== undefined) return String(clock.now())
       const jump = jumpMs?.() ?? 0
@@ -93,4 +88,14 @@ export class Shards {
   #tag(shard: number): string {
     return this.#tags[shard] ?? ''
   }
+}
+
+/** A layout is never changed in place: workers of the version that wrote it may be running. */
+function otherLayout(layout: number): ShoalError {
+  const message = `the queue has data of layout ${layout}, this version of Shoal knows layout ${LAYOUT}`
+  const hint =
+    layout > LAYOUT
+      ? 'A newer version of Shoal uses this queue: upgrade this process, or use another database: redis://host:port/1.'
+      : 'Finish its crawls with the version that wrote them, then empty the database; or use another one: redis://host:port/1.'
+  return new ShoalError('queue_layout', message, { hint })
 }
