@@ -78,7 +78,7 @@ function statefulSet(part: Backend, own: Partial<Container>, storage: string, mo
             {
               name: part,
               ...own,
-              ports: [{ name: part, containerPort: PORTS[part] }],
+              ports: [{ name: part, containerPort: PORTS[part], protocol: 'TCP' }],
               readinessProbe: { exec: { command: READY[part] }, periodSeconds: 5, timeoutSeconds: 3 },
               securityContext: CONTAINER_SECURITY,
               volumeMounts: [...(own.volumeMounts ?? []), { name: 'secrets', mountPath: FOLDER, readOnly: true }],
@@ -104,7 +104,7 @@ function service(part: Backend): Service {
     apiVersion: 'v1',
     kind: 'Service',
     metadata: { name: part, labels: labelsOf(part) },
-    spec: { clusterIP: 'None', selector: labelsOf(part), ports: [{ name: part, port: PORTS[part] }] },
+    spec: { clusterIP: 'None', selector: labelsOf(part), ports: [{ name: part, port: PORTS[part], protocol: 'TCP' }] },
   }
 }
 

@@ -27,7 +27,7 @@ export const worker: Deployment = shoalDeployment({
   replicas: REPLICAS,
   args: ['worker', SPIDER, '--metrics', METRICS_ADDRESS],
   env: graceSetting(ON_DEMAND),
-  ports: [{ name: 'metrics', containerPort: METRICS_PORT }],
+  ports: [{ name: 'metrics', containerPort: METRICS_PORT, protocol: 'TCP' }],
   probed: METRICS_PORT,
   // A worker computes on one core. It gets no CPU limit: a throttled process misses its beats, and the fleet takes its pages away.
   resources: { requests: { cpu: '500m', memory: '512Mi' }, limits: { memory: '1Gi' } },
@@ -55,8 +55,11 @@ export const workerBudget: PodDisruptionBudget = {
 export const dashboard: Deployment = shoalDeployment({
   part: 'dashboard',
   replicas: 1,
-  args: ['dashboard', SPIDER, '--host', '0.0.0.0', '--port', String(DASHBOARD_PORT)],
-  ports: [{ name: 'http', containerPort: DASHBOARD_PORT }],
+  args: ['dashboard', SPIDER, '--host', '0.0.0.0', '--port', String(DASHBOARD_PORT), '--metrics', METRICS_ADDRESS],
+  ports: [
+    { name: 'http', containerPort: DASHBOARD_PORT, protocol: 'TCP' },
+    { name: 'metrics', containerPort: METRICS_PORT, protocol: 'TCP' },
+  ],
   probed: DASHBOARD_PORT,
   resources: { requests: { cpu: '100m', memory: '256Mi' }, limits: { memory: '512Mi' } },
   graceSeconds: graceOf(0).pod,
@@ -70,7 +73,11 @@ export const dashboardService: Service = {
   spec: {
     type: 'ClusterIP',
     selector: labelsOf('dashboard'),
-    ports: [{ name: 'http', port: DASHBOARD_PORT, targetPort: 'http' }],
+    // The second one is for machines: metrics of the queue, and /scale for autoscalers. An Ingress publishes only the first.
+    ports: [
+      { name: 'http', port: DASHBOARD_PORT, targetPort: 'http', protocol: 'TCP' },
+      { name: 'metrics', port: METRICS_PORT, targetPort: 'metrics', protocol: 'TCP' },
+    ],
   },
 }
 
@@ -136,6 +143,8 @@ export const base: Kustomization = {
       literals: [
         'SPIDER=spider.ts',
         'SHOAL_LOG_LEVEL=info',
+        // Inside the cluster the dashboard is called by the name of its Service, which it does not know by itself.
+        `SHOAL_ALLOW_HOST=${nameOf('dashboard')}`,
         ...['QUEUE', 'STORE', 'TOKEN'].map((name) => `SHOAL_${name}_FILE=${SECRETS_FOLDER}/${name.toLowerCase()}`),
       ],
     },

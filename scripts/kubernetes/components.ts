@@ -26,7 +26,7 @@ export const scheduler: Deployment = shoalDeployment({
   part: 'scheduler',
   replicas: 1,
   args: ['schedule', 'run', SPIDER, '--metrics', METRICS_ADDRESS],
-  ports: [{ name: 'metrics', containerPort: METRICS_PORT }],
+  ports: [{ name: 'metrics', containerPort: METRICS_PORT, protocol: 'TCP' }],
   probed: METRICS_PORT,
   resources: { requests: { cpu: '50m', memory: '192Mi' }, limits: { memory: '512Mi' } },
   graceSeconds: graceOf(0).pod,

@@ -1,6 +1,6 @@
 import type { HorizontalPodAutoscaler, HorizontalPodAutoscalerBehavior } from 'kubernetes-types/autoscaling/v2.d.ts'
 import type { ScaledObject, TriggerAuthentication } from './keda.js'
-import { DASHBOARD_PORT, labelsOf, nameOf, SECRETS } from './names.js'
+import { labelsOf, METRICS_PORT, nameOf, SECRETS } from './names.js'
 import type { Patch } from './patch.js'
 
 const MOST_WORKERS = 20
@@ -61,7 +61,7 @@ export const scaledObject: ScaledObject = {
         type: 'metrics-api',
         metricType: 'AverageValue',
         metadata: {
-          url: `http://${nameOf('dashboard')}:${DASHBOARD_PORT}/scale`,
+          url: `http://${nameOf('dashboard')}:${METRICS_PORT}/scale`,
           valueLocation: 'workers',
           targetValue: '1',
           authMode: 'bearer',

@@ -53,6 +53,7 @@ export function strays(samples: readonly Sample[]): string[] {
       samples.filter((old) => old.t <= t && old.t > t - seconds && old.useful !== null).map((old) => old.useful ?? 0)
     const most = Math.max(...within(DOWN_S))
     const least = Math.min(...within(UP_S))
+    if (!Number.isFinite(most) || !Number.isFinite(least)) continue
     if (t > DOWN_S && running > most + 1) found.push(`second ${t}: ${running} workers, at most ${most} were useful`)
     if (t > UP_S && running < least - 1) found.push(`second ${t}: ${running} workers, at least ${least} were useful`)
   }

@@ -135,7 +135,7 @@ export function createKubelet(api: ApiClient, folder: string, hosts: Readonly<Re
   }
 }
 
-/** PID 1 of the container is the child of `unshare`; seen from here it has another number. */
+/** PID 1 of the container is the only child of the shell that waits for it; seen from here it has another number. */
 async function signal(running: Running, name: 'SIGTERM' | 'SIGKILL'): Promise<void> {
   if (running.exited !== null || running.child.pid === undefined) return
   const pid = running.child.pid
@@ -191,11 +191,12 @@ async function startContainer(api: ApiClient, plan: ContainerPlan): Promise<Chil
   const env = await environmentOf(api, pod)
   const filled = (container.args ?? []).map((arg) => arg.replace(/\$\((\w+)\)/g, (_, key: string) => env[key] ?? ''))
   const log = openSync(join(folder, 'log'), 'a')
-  const inside = ['unshare', '--mount', '--uts', '--pid', '--fork', '--kill-child', 'sh', CONTAINER]
+  const inside = ['unshare', '--mount', '--uts', 'sh', CONTAINER]
   const command = ['/opt/node/node', '/app/bin/shoal.js', ...filled]
   return spawn(
-    'ip',
+    'setpriv',
     [
+      ...['--pdeathsig', 'KILL', 'ip'],
       'netns',
       'exec',
       network.namespace,
@@ -207,7 +208,7 @@ async function startContainer(api: ApiClient, plan: ContainerPlan): Promise<Chil
       '/spiders',
       ...command,
     ],
-    { stdio: ['ignore', log, log], env: { PATH: '/usr/bin:/bin', HOME: '/tmp', ...env } },
+    { stdio: ['ignore', log, log], env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/tmp', ...env } },
   )
 }
 

@@ -1,11 +1,11 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { startPostgres } from '../support/postgres-server.js'
-import { startRedis, temporaryDirectory } from '../support/redis-server.js'
+import { startRedis } from '../support/redis-server.js'
 import { type ApiClient, ApiError, pathOf } from './api-client.js'
 import { startControlPlane } from './control-plane.js'
 import { copyWithSecrets, OVERLAYS } from './copied-manifests.js'
@@ -174,6 +174,8 @@ function mark(world: World, what: string): void {
 async function startCrawl(world: World, spider: string): Promise<void> {
   world.roundFrom = Date.now()
   await shoal(['start', spider, '--fresh'], world.env)
+  // The last sample is from before the crawl: without this one it would seem to be over.
+  await second(world)
 }
 
 function workersReady(world: World): number {
@@ -200,19 +202,19 @@ async function evict(world: World): Promise<{ evicted: number; refused: number }
 
 async function run(): Promise<number> {
   refuseWithout()
-  say(`This takes about 7 minutes${''}, and 8 more if the control plane has to be built.`)
+  say('This takes about 7 minutes, and 8 more if the control plane has to be built.')
   const script = fileURLToPath(new URL('build-control-plane.sh', import.meta.url))
   const built = spawnSync('sh', [script], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
   if (built.status !== 0) return 4
   const binaries = built.stdout.trim().split('\n').at(-1) ?? ''
 
-  const folder = temporaryDirectory('kubernetes')
-  // Pods run as another user, and their volumes are below this folder.
-  execFileSync('chmod', ['711', folder])
-  closers.push(() => rmSync(folder, { recursive: true, force: true }))
+  // Kept until the next run: when something fails, the logs of all processes are here.
+  const folder = join(dirname(binaries), 'kubernetes-run')
+  rmSync(folder, { recursive: true, force: true })
+  say(`logs of all processes: ${folder}`)
   closers.push(removeNetwork)
   await createNetwork(HOSTS)
-  const redis = await startRedis({ password: 'secret' })
+  const redis = await startRedis({ password: 'secret', aof: 'everysec' })
   closers.push(() => redis.stop())
   const postgres = await startPostgres()
   closers.push(() => postgres.end())

@@ -59,11 +59,14 @@ function answer(path: string, useful: number | null): object | null {
 
 async function readScale(api: ApiClient, token: string): Promise<number> {
   interface Endpoints {
-    readonly subsets?: readonly { addresses?: readonly { ip: string }[]; ports?: readonly { port: number }[] }[]
+    readonly subsets?: readonly {
+      addresses?: readonly { ip: string }[]
+      ports?: readonly { name: string; port: number }[]
+    }[]
   }
   const { subsets } = await api.get<Endpoints>('/api/v1/namespaces/shoal/endpoints/shoal-dashboard')
   const address = subsets?.[0]?.addresses?.[0]?.ip
-  const port = subsets?.[0]?.ports?.[0]?.port
+  const port = subsets?.[0]?.ports?.find(({ name }) => name === 'metrics')?.port
   if (address === undefined || port === undefined) throw new Error('the dashboard is not ready')
   const headers = { authorization: `Bearer ${token}`, host: `shoal-dashboard:${port}` }
   const text = await new Promise<string>((resolve, reject) => {
@@ -83,10 +86,16 @@ async function readScale(api: ApiClient, token: string): Promise<number> {
 
 async function register(api: ApiClient): Promise<void> {
   const metadata = { name: 'metrics-adapter', namespace: 'default' }
-  await api.apply({ apiVersion: 'v1', kind: 'Service', metadata, spec: { ports: [{ port: 443, targetPort: PORT }] } })
-  const subsets = [{ addresses: [{ ip: HOST_ADDRESS }], ports: [{ port: PORT }] }]
-  await api.apply({ apiVersion: 'v1', kind: 'Endpoints', metadata, subsets })
   await api.apply({
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata,
+    spec: { ports: [{ port: 443, targetPort: PORT, protocol: 'TCP' }] },
+  })
+  const subsets = [{ addresses: [{ ip: HOST_ADDRESS }], ports: [{ port: PORT, protocol: 'TCP' }] }]
+  await api.apply({ apiVersion: 'v1', kind: 'Endpoints', metadata, subsets })
+  // Not applied: the server of 1.20 panics when an APIService is ("FieldManager must be installed to run apply").
+  await api.post('/apis/apiregistration.k8s.io/v1/apiservices', {
     apiVersion: 'apiregistration.k8s.io/v1',
     kind: 'APIService',
     metadata: { name: `v1beta1.${GROUP}` },

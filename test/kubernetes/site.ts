@@ -65,12 +65,14 @@ export async function startSite(hosts: number): Promise<Site> {
 export function spiderFor(site: Site): string {
   const hosts = site.origins.map((origin) => new URL(origin).host)
   return `import { defineSpider } from 'shoal'
+import { z } from 'zod'
 
 export default defineSpider({
   name: 'fleet',
   start: ${JSON.stringify(site.origins.map((origin) => `${origin}/`))},
   allowPrivate: ${JSON.stringify(hosts)},
   pace: { delay: '${DELAY_MS}ms', concurrency: 1 },
+  records: { page: z.object({ title: z.string() }) },
   routes: {
     page: {
       match: '**',
