@@ -13,7 +13,7 @@ const sample = (t: number, useful: number | null, running: number): Sample => ({
 const GOOD_END: Ending = { pod: 'w1', part: 'worker', code: 0, tookS: 2, graceS: 45, lost: false }
 const GOOD: Evidence = {
   log: [access(0, '/a'), access(1_000, '/b'), access(10_000, '/a'), access(11_000, '/b')],
-  ...{ delayMs: 1_000, secondFrom: 5_000, inFlightAtLoss: 0, endings: [GOOD_END], samples: [] },
+  ...{ delayMs: 1_000, secondFrom: 5_000, inFlightAtLoss: 0, endings: [GOOD_END], samples: [], mostWorkers: 20 },
   ...{ expectedPages: 2, records: 2 },
 }
 
@@ -45,11 +45,17 @@ describe('the judge of the Kubernetes run', () => {
   it('notices replicas that do not follow the useful workers, after the time that following takes', () => {
     const steady = (useful: number, running: number) =>
       Array.from({ length: 200 }, (_, t) => sample(t, useful, running))
-    expect(strays(steady(5, 5))).toEqual([])
-    expect(strays(steady(9, 8))).toEqual([])
-    expect(strays(steady(1, 6)).at(0)).toMatch(/^second 86: 6 workers, at most 1 were useful/)
-    expect(strays(steady(6, 1)).at(0)).toMatch(/^second 41: 1 workers, at least 6 were useful/)
-    expect(strays(steady(0, 0).map((one) => ({ ...one, useful: null })))).toEqual([])
+    expect(strays(steady(5, 5), 20)).toEqual([])
+    expect(strays(steady(9, 8), 20)).toEqual([])
+    expect(strays(steady(30, 8), 8)).toEqual([])
+    expect(strays(steady(1, 6), 20).at(0)).toMatch(/^second 86: 6 workers, at most 1 were useful/)
+    expect(strays(steady(6, 1), 20).at(0)).toMatch(/^second 41: 1 workers, at least 6 were useful/)
+    expect(
+      strays(
+        steady(0, 0).map((one) => ({ ...one, useful: null })),
+        20,
+      ),
+    ).toEqual([])
   })
 })
 

@@ -11,6 +11,8 @@ export interface Evidence {
   readonly inFlightAtLoss: number
   readonly endings: readonly Ending[]
   readonly samples: readonly Sample[]
+  /** What the autoscaler may not exceed. */
+  readonly mostWorkers: number
   readonly expectedPages: number
   readonly records: number
 }
@@ -32,7 +34,7 @@ export function judge(evidence: Evidence): string[] {
   }
   if (evidence.records !== evidence.expectedPages)
     violations.push(`${evidence.records} records of ${evidence.expectedPages} pages`)
-  return [...violations, ...strays(evidence.samples)]
+  return [...violations, ...strays(evidence.samples, evidence.mostWorkers)]
 }
 
 function repeats(entries: readonly SeenAccess[]): number {
@@ -46,11 +48,13 @@ const DOWN_S = 85
 const UP_S = 40
 
 /** Replicas follow: never more than was useful within the last window, never fewer than was useful all the time lately. One more or less is the autoscaler's tolerance. */
-export function strays(samples: readonly Sample[]): string[] {
+export function strays(samples: readonly Sample[], mostWorkers: number): string[] {
   const found: string[] = []
   for (const { t, running } of samples) {
     const within = (seconds: number) =>
-      samples.filter((old) => old.t <= t && old.t > t - seconds && old.useful !== null).map((old) => old.useful ?? 0)
+      samples
+        .filter((old) => old.t <= t && old.t > t - seconds && old.useful !== null)
+        .map((old) => Math.min(old.useful ?? 0, mostWorkers))
     const most = Math.max(...within(DOWN_S))
     const least = Math.min(...within(UP_S))
     if (!Number.isFinite(most) || !Number.isFinite(least)) continue

@@ -23,7 +23,9 @@ import { DELAY_MS, type Site, spiderFor, startSite } from './site.js'
  * the first time, for the build of the control plane. Exit code 0: everything holds. 1: something does not. 4: this machine cannot run it.
  */
 const HOSTS = 40
-const SLOTS = 5
+const SLOTS = 10
+/** Instead of 20: two cores carry no more processes. On a busy machine CPU becomes the limit, and more workers would seem useful than it can run. */
+const MOST_WORKERS = 8
 const REDIS_PORT = 6379
 const POSTGRES_PORT = 5432
 const TOKEN = '0123456789abcdef'
@@ -34,10 +36,15 @@ const startedAt = Date.now()
 const seconds = () => Math.round((Date.now() - startedAt) / 1_000)
 const say = (text: string) => console.log(`${String(seconds()).padStart(4)} s  ${text}`)
 
-process.once('SIGINT', () => void end(130))
-process.once('SIGTERM', () => void end(143))
+// Not `once`: npm hands on the SIGINT that the terminal has already sent, and the second one would end the process in the middle of its cleanup.
+process.on('SIGINT', () => void end(130))
+process.on('SIGTERM', () => void end(143))
 
-async function end(code: number): Promise<never> {
+let isEnding = false
+
+async function end(code: number): Promise<void> {
+  if (isEnding) return
+  isEnding = true
   for (const close of closers.reverse()) await Promise.resolve(close()).catch((error) => console.error(String(error)))
   process.exit(code)
 }
@@ -82,7 +89,10 @@ function runOverlay(folder: string, site: Site): Manifest[] {
     ...{ apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler' },
     metadata: { name: 'shoal-worker' },
   }
-  writeFileSync(join(overlay, 'from-zero.yaml'), JSON.stringify({ ...zero, spec: { minReplicas: 0 } }))
+  writeFileSync(
+    join(overlay, 'from-zero.yaml'),
+    JSON.stringify({ ...zero, spec: { minReplicas: 0, maxReplicas: MOST_WORKERS } }),
+  )
   const kustomization = {
     namespace: 'shoal',
     resources: ['../try/namespace.yaml', '../../base'],
@@ -141,6 +151,8 @@ async function watch(world: World, what: string, limit: number, isOver: () => bo
 }
 
 async function second(world: World): Promise<void> {
+  // After Ctrl-C no pod may start that the cleanup does not know.
+  if (isEnding) return await new Promise(() => {})
   const next = Date.now() + 1_000
   const { kubelet, adapter, site, samples } = world
   await adapter.read()
@@ -262,7 +274,7 @@ async function run(): Promise<number> {
 
   mark(world, `crawl of ${HOSTS} hosts`)
   await startCrawl(world, spider)
-  await watch(world, 'the first crawl', 300, () => world.samples.at(-1)?.left === 0)
+  await watch(world, 'the first crawl', 400, () => world.samples.at(-1)?.left === 0)
   mark(world, 'done')
   await watch(world, 'no workers after the crawl', 150, () => kubelet.running('worker').length === 0)
   const firstPages = site.pages
@@ -272,7 +284,7 @@ async function run(): Promise<number> {
   const secondFrom = Date.now()
   mark(world, 'second crawl')
   await startCrawl(world, spider)
-  await watch(world, 'workers from zero', 120, () => workersReady(world) >= 4)
+  await watch(world, 'workers from zero', 120, () => workersReady(world) >= 3)
   await watch(world, 'settling', 20, after(10))
   const { evicted, refused } = await evict(world)
   mark(world, `drain: ${evicted} evicted, ${refused} refused`)
@@ -287,13 +299,13 @@ async function run(): Promise<number> {
   await watch(world, 'settling', 60, after(35))
   const lost = await kubelet.loseNode('shk-node-1')
   mark(world, `node lost: ${lost} workers`)
-  await watch(world, 'the second crawl', 300, () => world.samples.at(-1)?.left === 0)
+  await watch(world, 'the second crawl', 400, () => world.samples.at(-1)?.left === 0)
   await watch(world, 'the last pages', 30, after(5))
 
   const [row] = await postgres.query("select count(*)::int as records from shoal.records where kind = 'page'")
   const violations = judge({
     ...{ log: site.log, delayMs: DELAY_MS, secondFrom, inFlightAtLoss: lost * SLOTS },
-    ...{ endings: kubelet.endings, samples: world.samples, records: Number(row?.records) },
+    ...{ endings: kubelet.endings, samples: world.samples, mostWorkers: MOST_WORKERS, records: Number(row?.records) },
     expectedPages: Math.max(firstPages, site.pages),
   })
   if (refused === 0) violations.push('the disruption budget refused nobody')

@@ -43,7 +43,7 @@ export async function createNetwork(siteHosts: number): Promise<void> {
 /** Also what an earlier run left behind that was killed. */
 export async function removeNetwork(): Promise<void> {
   await shell(
-    `for ns in $(ip netns list | cut -d' ' -f1 | grep '^${PREFIX}-'); do ip netns del "$ns"; done`,
+    `for ns in $(ip netns list 2>/dev/null | cut -d' ' -f1 | grep '^${PREFIX}-'); do ip netns del "$ns"; done`,
     `ip link del ${BRIDGE} 2>/dev/null || true`,
   )
 }
