@@ -4,11 +4,11 @@ import { type FleetReading, type UsefulWorkers, usefulWorkers } from '../snapsho
 /** The reply of GET /scale, for autoscalers: each of them needs a number at a fixed place, `workers`. */
 export type ScaleReply = SpiderScale | FleetScale
 
-export interface SpiderScale extends UsefulWorkers {
+interface SpiderScale extends UsefulWorkers {
   readonly spider: string
 }
 
-export interface FleetScale {
+interface FleetScale {
   /** Of workers that have all of these spiders. */
   readonly workers: number
   readonly spiders: readonly SpiderScale[]
