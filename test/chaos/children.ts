@@ -15,14 +15,27 @@ export function childOf<Child extends ChildProcess>(child: Child): Child {
 
 const JITI = fileURLToPath(new URL('../../node_modules/jiti/lib/jiti-cli.mjs', import.meta.url))
 
+export interface ChildOptions {
+  readonly stderr?: 'inherit' | number
+  /** Flags of Node. */
+  readonly execArgv?: readonly string[]
+  /** Put before the command (support/place.ts). */
+  readonly within?: readonly string[]
+}
+
 /** A process of the tests themselves: TypeScript without a build, its order as the only argument. */
 export function forkTypeScript(
   entry: string,
   order: unknown,
-  { stderr = 'inherit', execArgv = [] }: { stderr?: 'inherit' | number; execArgv?: readonly string[] } = {},
+  { stderr = 'inherit', execArgv = [], within = [] }: ChildOptions = {},
 ): ChildProcess {
   const file = fileURLToPath(new URL(entry, import.meta.url))
+  const [execPath = process.execPath, ...before] = [...within, process.execPath, ...execArgv]
   return childOf(
-    fork(JITI, [file, JSON.stringify(order)], { execArgv: [...execArgv], stdio: ['ignore', 'ignore', stderr, 'ipc'] }),
+    fork(JITI, [file, JSON.stringify(order)], {
+      execPath,
+      execArgv: before,
+      stdio: ['ignore', 'ignore', stderr, 'ipc'],
+    }),
   )
 }

@@ -56,9 +56,11 @@ export function deliveriesOf(history: readonly HistoryEvent[], lostAfterMs = LOS
   }
 
   /** Its last beat was just before, or as long ago as it is between two of them; from then on it is silent. */
-  const freeze = (proc: string, at: number) => {
-    const lostAt = at + lostAfterMs * (1 - 1 / BEATS_PER_LOST_AFTER)
-    for (const delivery of openOf(proc)) delivery.sureUntil = Math.min(delivery.sureUntil, lostAt)
+  const lostAtEarliest = (silentAt: number) => silentAt + lostAfterMs * (1 - 1 / BEATS_PER_LOST_AFTER)
+  const silentAt = new Map<string, number>()
+  const silence = (proc: string, at: number) => {
+    silentAt.set(proc, at)
+    for (const delivery of openOf(proc)) delivery.sureUntil = Math.min(delivery.sureUntil, lostAtEarliest(at))
   }
 
   for (const event of history) {
@@ -66,19 +68,23 @@ export function deliveriesOf(history: readonly HistoryEvent[], lostAfterMs = LOS
     const lease = `${id} ${epoch}`
     const delivery = byLease.get(lease)
     if (op === 'lease' && phase === 'ok' && delivery === undefined) {
+      const invokedAt = event.invokedAt ?? tMono
+      const sureUntil = invokedAt + (event.leaseMs ?? 0)
+      // Granted before its worker fell silent, and read after: it may have been lost in between.
+      const silent = (silentAt.get(proc) ?? Number.NEGATIVE_INFINITY) >= invokedAt
       const made: Delivery = {
         id,
         epoch,
         proc,
         attempt: event.attempt ?? 1,
         grantedAt: tMono,
-        sureUntil: (event.invokedAt ?? tMono) + (event.leaseMs ?? 0),
+        sureUntil: silent ? Math.min(sureUntil, lostAtEarliest(invokedAt)) : sureUntil,
         settleSentAt: null,
         accepted: null,
         committedAt: null,
         killedAt: null,
         // A reply that was read so late lay about while the process or the queue stood still.
-        excused: tMono - (event.invokedAt ?? tMono) > STOOD_STILL_MS,
+        excused: tMono - invokedAt > STOOD_STILL_MS,
       }
       byLease.set(lease, made)
       openOf(proc).add(made)
@@ -95,9 +101,9 @@ export function deliveriesOf(history: readonly HistoryEvent[], lostAfterMs = LOS
       delivery.committedAt ??= tMono
     } else if (op === 'fault') {
       const killed = event.fault === 'kill'
-      if (event.target !== undefined) excuse(event.target, killed ? tMono : null)
-      if (event.target !== undefined && event.fault === 'freeze') freeze(event.target, tMono)
-      else for (const other of open.keys()) excuse(other, null)
+      const struck = event.target === undefined ? [...open.keys()] : [event.target]
+      for (const proc of struck) excuse(proc, killed ? tMono : null)
+      if (event.fault === 'freeze' || event.fault === 'cut') for (const proc of struck) silence(proc, tMono)
     } else if (op === 'exit' || op === 'stall') {
       excuse(proc, null)
     }

@@ -4,6 +4,7 @@ import { openSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BIN } from '../support/cli.js'
+import type { Place } from '../support/place.js'
 import { childOf, forkTypeScript } from './children.js'
 import type { Recorder } from './history.js'
 import type { ChaosWorkerOrder } from './worker.js'
@@ -15,10 +16,19 @@ export interface FleetOptions {
   /** `recorded` writes a history; `product` is `shoal worker` as users start it. */
   readonly kind: 'recorded' | 'product'
   order(slot: number): Omit<ChaosWorkerOrder, 'id' | 'dir'>
+  /** Which host the worker of this slot runs on; this one when left out. */
+  readonly place?: (slot: number) => Pick<Place, 'within'>
   /** Flags of Node. */
   readonly execArgv?: readonly string[]
   /** How many files and sockets it may open beside those that it has when it starts to work. */
   readonly spareFiles?: number
+}
+
+export interface ShutDown {
+  readonly slot: number
+  /** Exit code, or the signal that ended it. */
+  readonly exit: number | string
+  readonly ms: number
 }
 
 interface Slot {
@@ -70,11 +80,14 @@ export class Fleet {
 
   #launch(slot: Slot): void {
     if (this.#closing || slot.stopped) return
-    const { dir, kind, order, execArgv = [], spareFiles } = this.#options
+    const { dir, kind, order, place, execArgv = [], spareFiles } = this.#options
+    const within = place?.(slot.index).within ?? []
     slot.id = `w${slot.index}-${++this.#started}`
     const asked = { ...order(slot.index), id: slot.id, dir }
     const child =
-      kind === 'recorded' ? forkTypeScript('./worker.ts', asked, { stderr: this.#log, execArgv }) : this.#product(asked)
+      kind === 'recorded'
+        ? forkTypeScript('./worker.ts', asked, { stderr: this.#log, execArgv, within })
+        : this.#product(asked, within)
     slot.child = child
     slot.frozen = false
     let ready = kind === 'product'
@@ -95,10 +108,11 @@ export class Fleet {
     })
   }
 
-  #product(order: ChaosWorkerOrder): ChildProcess {
+  #product(order: ChaosWorkerOrder, within: readonly string[]): ChildProcess {
     const { queue, store, spider, concurrency } = order
-    const args = [BIN, 'worker', spider, '--queue', queue, '--store', store, '--concurrency', String(concurrency)]
-    return childOf(spawn(process.execPath, args, { stdio: ['ignore', this.#log, this.#log] }))
+    const shoal = [process.execPath, BIN, 'worker', spider, '--queue', queue, '--store', store]
+    const [command = '', ...args] = [...within, ...shoal, '--concurrency', String(concurrency)]
+    return childOf(spawn(command, args, { stdio: ['ignore', this.#log, this.#log] }))
   }
 
   idOf(slot: number): string {
@@ -173,6 +187,23 @@ export class Fleet {
         clearTimeout(late)
       }),
     )
+  }
+
+  /** SIGTERM to all, for good, as when a fleet is shut down: how each of them ended. One that does not end in time is killed. */
+  async shutDown(withinMs: number): Promise<ShutDown[]> {
+    this.#closing = true
+    const ends = this.#slots.map(async ({ child, index }): Promise<ShutDown[]> => {
+      if (child === null) return []
+      const began = performance.now()
+      const exited = once(child, 'exit')
+      child.kill('SIGCONT')
+      child.kill('SIGTERM')
+      const late = setTimeout(() => child.kill('SIGKILL'), withinMs)
+      const [code, signal] = (await exited) as [number | null, NodeJS.Signals | null]
+      clearTimeout(late)
+      return [{ slot: index, exit: code ?? signal ?? 'unknown', ms: performance.now() - began }]
+    })
+    return (await Promise.all(ends)).flat()
   }
 
   pids(): number[] {

@@ -16,11 +16,14 @@ export async function startChaosRedis(options: RedisServerOptions, proxies: numb
   const server = await startRedis({ aof: 'everysec', ...options })
   const started = await Promise.all(Array.from({ length: proxies }, () => startTcpProxy(server.port)))
   const run = promisify(execFile)
+  const host = new URL(server.url).hostname
   return {
     server,
     proxies: started,
     async cli(...args) {
-      const { stdout } = await run('redis-cli', ['-p', String(server.port), ...args], { maxBuffer: 1 << 26 })
+      const { stdout } = await run('redis-cli', ['-h', host, '-p', String(server.port), ...args], {
+        maxBuffer: 1 << 26,
+      })
       return stdout.trim()
     },
     async close() {

@@ -6,10 +6,11 @@ import { seededRandom } from '../../src/clock.js'
 import { SOLO_AFTER } from '../../src/frontier/frontier.js'
 import { LOST_AFTER_MS } from '../../src/frontier/liveness.js'
 import type { SeenAccess } from '../support/access-log.js'
+import type { Place } from '../support/place.js'
 import { type PostgresServer, type PostgresServerOptions, startPostgres } from '../support/postgres-server.js'
 import type { RedisServerOptions } from '../support/redis-server.js'
 import { type CheckRules, check, type Verdict, type Violation } from './checker.js'
-import { Fleet } from './fleet.js'
+import { Fleet, type ShutDown } from './fleet.js'
 import { type HistoryEvent, openRecorder, readHistory } from './history.js'
 import { watchMemory } from './memory.js'
 import { type Redis, startChaosRedis } from './redis.js'
@@ -49,10 +50,14 @@ export interface Scenario {
   readonly injects: readonly string[]
   inject(world: World): Promise<void>
   /** What the matrix asks for beyond the invariants. */
-  judge?(
-    world: World,
-    evidence: { accesses: readonly SeenAccess[]; history: readonly HistoryEvent[] },
-  ): Promise<Violation[]> | Violation[]
+  judge?(world: World, evidence: ScenarioEvidence): Promise<Violation[]> | Violation[]
+}
+
+export interface ScenarioEvidence {
+  readonly accesses: readonly SeenAccess[]
+  readonly history: readonly HistoryEvent[]
+  /** How each worker ended after the crawl. */
+  readonly ends: readonly ShutDown[]
 }
 
 export interface StartMoment {
@@ -63,9 +68,22 @@ export interface StartMoment {
   readonly slot: number
   /** Workers that ended by SIGKILL so far. */
   readonly killed: number
+  /** Address of the record store. */
+  readonly store: string
+}
+
+/** The hosts of a run whose parts are on different ones (test/fleet). */
+export interface Places {
+  /** Its hosts are `<network>.1`, `<network>.2` … */
+  readonly site: Pick<Place, 'within'> & Pick<SiteOptions, 'network'>
+  readonly queue: Place
+  readonly store: Place
+  worker(slot: number): Place
 }
 
 export interface RunOptions {
+  /** Everything on loopback when left out. */
+  readonly places?: Places
   readonly queue: 'redis' | 'sqlite'
   readonly store: 'sqlite' | 'postgres'
   readonly seed: number
@@ -96,18 +114,28 @@ const RETRIES = 3
 const MAX_RECLAIMS = 1
 const DEFAULT_PAGES = 6_000
 const CONCURRENCY = 24
+/** The grace of a worker, 8 s for a queue that is unreachable at that moment, and what a busy machine needs. */
+const SHUT_DOWN_MS = 40_000
 
 export async function runScenario(scenario: Scenario, options: RunOptions): Promise<ScenarioResult> {
   const began = performance.now()
   const random = seededRandom(options.seed)
+  const { places } = options
   const dir = mkdtempSync(join(tmpdir(), 'shoal-chaos-'))
   const pages = options.pages ?? scenario.pages ?? DEFAULT_PAGES
   const injected: Record<string, number> = Object.fromEntries(scenario.injects.map((name) => [name, 0]))
   const special: Record<string, number | string> = {}
   const pace = { delayMs: options.delayMs, leaseMs: scenario.leaseMs ?? options.leaseMs, retries: RETRIES }
   const site = await startSite(
-    { ...SITE_DEFAULTS, hosts: options.hosts, ...scenario.site, pages },
+    {
+      ...SITE_DEFAULTS,
+      hosts: options.hosts,
+      ...(places && { network: places.site.network }),
+      ...scenario.site,
+      pages,
+    },
     join(dir, 'access.log'),
+    places?.site,
   )
   let redis: Redis | null = null
   let postgres: PostgresServer | null = null
@@ -115,9 +143,12 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
   const memory = watchMemory(() => fleet?.pids() ?? [])
   try {
     if (options.queue === 'redis')
-      redis = await startChaosRedis(scenario.redis ?? {}, scenario.proxied ? options.workers : 0)
+      redis = await startChaosRedis(
+        { ...(places && { place: places.queue }), ...scenario.redis },
+        scenario.proxied ? options.workers : 0,
+      )
     if (options.store === 'postgres' || scenario.needsPostgres)
-      postgres = await startPostgres({ durable: true, ...scenario.postgres })
+      postgres = await startPostgres({ durable: true, ...(places && { place: places.store }), ...scenario.postgres })
     const file = `sqlite:${join(dir, 'records.db')}`
     const store = postgres === null ? file : await (scenario.createDatabase?.(postgres) ?? postgres.createDatabase())
     const queue = redis === null ? file : redis.server.url
@@ -131,6 +162,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
       dir,
       injector,
       kind: scenario.fleet ?? 'recorded',
+      ...(places && { place: (slot: number) => places.worker(slot) }),
       ...(scenario.execArgv !== undefined && { execArgv: scenario.execArgv }),
       ...(scenario.spareFiles !== undefined && { spareFiles: scenario.spareFiles }),
       order: (slot) => ({
@@ -138,7 +170,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
         store,
         spider: spiderFile,
         concurrency: CONCURRENCY,
-        ...scenario.order?.({ random, share: share(), slot, killed: fleet?.killed ?? 0 }),
+        ...scenario.order?.({ random, share: share(), slot, killed: fleet?.killed ?? 0, store }),
       }),
     })
     const made: World = {
@@ -189,7 +221,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
     const queueScan = await scanQueue(made)
     const extra = await fleetEnd(made)
     special['peak worker memory, MB'] = memory.peak()
-    await fleet.close()
+    const ends = await fleet.shutDown(SHUT_DOWN_MS)
     const accesses = await site.accesses()
     const history = readHistory(dir)
     const verdict = check({
@@ -211,7 +243,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
         ...scenario.rules,
       },
     })
-    const more = [...extra, ...((await scenario.judge?.(made, { accesses, history })) ?? [])]
+    const more = [...extra, ...((await scenario.judge?.(made, { accesses, history, ends })) ?? [])]
     await backends.close()
     const violations = [...verdict.violations, ...more]
     return {

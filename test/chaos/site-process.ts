@@ -55,11 +55,11 @@ function listen(host: string, port: number, onSocket: (socket: Socket) => void):
 async function listenEverywhere(): Promise<number> {
   for (;;) {
     const handlers = Array.from({ length: order.hosts }, (_, index) => (socket: Socket) => serve(socket, index))
-    const first = await listen('127.0.0.1', 0, handlers[0] ?? (() => {}))
+    const first = await listen(`${order.network}.1`, 0, handlers[0] ?? (() => {}))
     const address = first.address()
     const port = typeof address === 'object' && address !== null ? address.port : 0
     const others = await Promise.allSettled(
-      handlers.slice(1).map((handler, index) => listen(`127.0.0.${index + 2}`, port, handler)),
+      handlers.slice(1).map((handler, index) => listen(`${order.network}.${index + 2}`, port, handler)),
     )
     if (others.every((other) => other.status === 'fulfilled')) return port
     first.close()
@@ -79,6 +79,7 @@ process.on('message', () => {
 
 function serve(socket: Socket, hostIndex: number): void {
   const conn = ++connections
+  const from = socket.remoteAddress ?? ''
   let text = ''
   let mine: Set<(status: number) => void> | null = null
   socket.setEncoding('latin1')
@@ -98,7 +99,7 @@ function serve(socket: Socket, hostIndex: number): void {
   function answer(head: string): void {
     const t = now()
     const path = head.slice(head.indexOf(' ') + 1, head.indexOf(' ', 4))
-    const host = `127.0.0.${hostIndex + 1}`
+    const host = `${order.network}.${hostIndex + 1}`
     const key = `${hostIndex}${path}`
     const n = (counts.get(key) ?? 0) + 1
     counts.set(key, n)
@@ -118,13 +119,14 @@ function serve(socket: Socket, hostIndex: number): void {
       run: 1,
       conn,
       ua: '',
+      from,
     }
     underWay.add(entry)
     const finish = (status: number) => {
       if (!underWay.delete(entry)) return
       mine?.delete(finish)
       lines.push(
-        `{"t":${t},"early":${early},"end":${now()},"status":${status},"bytes":0,"host":"${host}","method":"GET","path":${JSON.stringify(path)},"n":${n},"run":1,"conn":${conn},"ua":""}\n`,
+        `{"t":${t},"early":${early},"end":${now()},"status":${status},"bytes":0,"host":"${host}","method":"GET","path":${JSON.stringify(path)},"n":${n},"run":1,"conn":${conn},"ua":"","from":"${from}"}\n`,
       )
     }
     mine ??= new Set()

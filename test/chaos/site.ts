@@ -1,11 +1,13 @@
 /**
- * The site of the chaos runs: `pages` pages over many hosts (loopback addresses), linked as a tree with links across. A pure function
+ * The site of the chaos runs: `pages` pages over many hosts (each an address), linked as a tree with links across. A pure function
  * of its options, so that the checker knows what a crawl must find without asking Shoal.
  */
 export interface SiteOptions {
   readonly pages: number
   readonly hosts: number
   readonly port: number
+  /** The first three bytes of the hosts' addresses. */
+  readonly network: string
   /** Pages in a thousand that fail, throttle or move. */
   readonly failsOnce: number
   readonly alwaysFails: number
@@ -20,6 +22,7 @@ export interface SiteOptions {
 
 export const SITE_DEFAULTS: Omit<SiteOptions, 'pages' | 'port'> = {
   hosts: 50,
+  network: '127.0.0',
   failsOnce: 10,
   alwaysFails: 2,
   throttles: 1,
@@ -66,8 +69,8 @@ interface Expected {
 }
 
 export function createSite(options: SiteOptions, retries = 3): Site {
-  const { pages, hosts, port } = options
-  const origins = Array.from({ length: hosts }, (_, index) => `http://127.0.0.${index + 1}:${port}`)
+  const { pages, hosts, port, network } = options
+  const origins = Array.from({ length: hosts }, (_, index) => `http://${network}.${index + 1}:${port}`)
   const firstLeaf = Math.ceil((pages - 1) / CHILDREN)
   const specials = options.burns + options.bloats
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { parseAccessLog, type SeenAccess } from '../support/access-log.js'
-import { forkTypeScript } from './children.js'
+import { type ChildOptions, forkTypeScript } from './children.js'
 import { createSite, type Site, type SiteOptions } from './site.js'
 
 export interface RunningSite {
@@ -13,8 +13,12 @@ export interface RunningSite {
   stop(): void
 }
 
-export async function startSite(options: Omit<SiteOptions, 'port'>, log: string): Promise<RunningSite> {
-  const child = forkTypeScript('./site-process.ts', { ...options, log })
+export async function startSite(
+  options: Omit<SiteOptions, 'port'>,
+  log: string,
+  { within }: Pick<ChildOptions, 'within'> = {},
+): Promise<RunningSite> {
+  const child = forkTypeScript('./site-process.ts', { ...options, log }, within === undefined ? {} : { within })
   const [{ port }] = (await once(child, 'message')) as [{ port: number }]
   let served = 0
   child.on('message', (message: { served?: number }) => {

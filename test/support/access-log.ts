@@ -10,6 +10,8 @@ export { type AccessEntry, parseAccessLog, readAccessLog } from '../../src/demo/
 export interface SeenAccess extends AccessEntry {
   /** The server stood still before it noted the request, which may have come as early as this. */
   readonly early?: number
+  /** Address of the client, where the site knows it. */
+  readonly from?: string
 }
 
 export interface PolitenessRules {

@@ -4,7 +4,15 @@ import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
-import { endProcess, freePort, removeDirectory, startServerProcess, temporaryDirectory } from './server-process.js'
+import { LOOPBACK, type Place } from './place.js'
+import {
+  endProcess,
+  freePort,
+  removeDirectory,
+  type ServerProcess,
+  startServerProcess,
+  temporaryDirectory,
+} from './server-process.js'
 import { CA, GOOD, KEY } from './test-only-certificates.js'
 
 export interface PostgresServer {
@@ -31,6 +39,10 @@ export interface PostgresServer {
 }
 
 export interface PostgresServerOptions {
+  /** Loopback when left out. */
+  readonly place?: Place
+  /** A free one when left out. */
+  readonly port?: number
   /** Commits reach the disk, as in production; off by default, for speed. */
   readonly durable?: boolean
   /** Settings of the server: { max_connections: '5', statement_timeout: '2s' }. */
@@ -48,7 +60,8 @@ const NOT_DURABLE = { fsync: 'off', synchronous_commit: 'off', full_page_writes:
 export async function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
   const binaries = findBinaries()
   const dir = options.dir ?? temporaryDirectory('postgres')
-  const port = await freePort()
+  const port = options.port ?? (await freePort())
+  const { address: host, within } = options.place ?? LOOPBACK
   const data = join(dir, 'data')
   // The server refuses to run as root: its user must reach the data through the directory above.
   chmodSync(dir, 0o711)
@@ -57,18 +70,19 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
   give(data)
   if (options.password !== undefined) setPassword(binaries, data, options.password)
 
-  const args = ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', '']
+  const args = ['-D', data, '-p', String(port), '-h', host, '-k', '']
   const settings = { ...(options.durable === true ? {} : NOT_DURABLE), ...options.settings }
   for (const [name, value] of Object.entries(settings)) args.push('-c', `${name}=${value}`)
   if (options.tls === true) args.push('-c', 'ssl=on')
-  const start = () => startPatiently(join(binaries, 'postgres'), args, options.dir === undefined ? dir : '')
+  const start = () =>
+    startPatiently(join(binaries, 'postgres'), args, { within, madeDir: options.dir === undefined ? dir : '' })
   let child = await start()
   let databases = 0
 
   const user = options.password === undefined ? 'postgres' : `postgres:${encodeURIComponent(options.password)}`
   const query =
     options.tls === true ? `?sslmode=verify-full&sslrootcert=${encodeURIComponent(join(dir, 'ca.pem'))}` : ''
-  const address = (database = 'postgres') => `postgres://${user}@127.0.0.1:${port}/${database}${query}`
+  const address = (database = 'postgres') => `postgres://${user}@${host}:${port}/${database}${query}`
   if (options.tls === true) writeFileSync(join(dir, 'ca.pem'), CA)
 
   async function ask(sql: string, database?: string): Promise<Record<string, unknown>[]> {
@@ -119,12 +133,16 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
 }
 
 /** After a kill the children of the old server may hold its memory for a moment; the new one refuses to start until they are gone. */
-async function startPatiently(command: string, args: readonly string[], madeDir: string) {
+async function startPatiently(
+  command: string,
+  args: readonly string[],
+  where: Pick<ServerProcess, 'within' | 'madeDir'>,
+) {
   const user = serverUser()
   for (let attempt = 1; ; attempt++) {
     try {
       const ready = /database system is ready to accept connections/
-      return await startServerProcess({ command, args, madeDir, ready, ...(user === undefined ? {} : { user }) })
+      return await startServerProcess({ command, args, ready, ...where, ...(user === undefined ? {} : { user }) })
     } catch (error) {
       if (attempt === 100 || !/pre-existing shared memory block|"postmaster.pid" already exists/.test(String(error))) {
         throw error
@@ -188,7 +206,9 @@ function emptyCluster(binaries: string): string {
 function writeAccess(data: string, options: PostgresServerOptions): void {
   const kind = options.tls === true ? 'hostssl' : 'host'
   const method = options.password === undefined ? 'trust' : 'scram-sha-256'
-  writeFileSync(join(data, 'pg_hba.conf'), `${kind} all all 127.0.0.1/32 ${method}\n`)
+  // On a host of a fleet its clients are on other hosts of the same network.
+  const clients = options.place === undefined ? `${LOOPBACK.address}/32` : 'samenet'
+  writeFileSync(join(data, 'pg_hba.conf'), `${kind} all all ${clients} ${method}\n`)
   if (options.tls !== true) return
   writeFileSync(join(data, 'server.crt'), GOOD)
   writeFileSync(join(data, 'server.key'), KEY, { mode: 0o600 })

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createClient } from '@redis/client'
+import { LOOPBACK, type Place } from './place.js'
 import { endProcess, freePort, removeDirectory, startServerProcess, temporaryDirectory } from './server-process.js'
 import { CA, GOOD, KEY } from './test-only-certificates.js'
 
@@ -24,6 +25,8 @@ export interface RedisServer {
 }
 
 export interface RedisServerOptions {
+  /** Loopback when left out. */
+  readonly place?: Place
   readonly port?: number
   /** Kept at the end when given. */
   readonly dir?: string
@@ -43,12 +46,14 @@ export interface RedisServerOptions {
 export async function startRedis(options: RedisServerOptions = {}): Promise<RedisServer> {
   const dir = options.dir ?? temporaryDirectory('redis')
   const port = options.port ?? (await freePort())
+  const { address, within } = options.place ?? LOOPBACK
   const args = serverArguments(options, dir, port)
   const madeDir = options.dir === undefined ? dir : ''
   const start = () =>
     startServerProcess({
       command: 'redis-server',
       args,
+      within,
       ready: /Ready to accept connections|\+monitor master/,
       madeDir,
     })
@@ -60,7 +65,7 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
   return {
     port,
     dir,
-    url: `${scheme}://${user}127.0.0.1:${port}${query}`,
+    url: `${scheme}://${user}${address}:${port}${query}`,
     get pid() {
       return child.pid ?? 0
     },
@@ -81,7 +86,9 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
 function serverArguments(options: RedisServerOptions, dir: string, port: number): string[] {
   mkdirSync(dir, { recursive: true })
   const args = options.configFile === undefined ? [] : [options.configFile]
-  args.push('--bind', '127.0.0.1', '--dir', dir, '--save', '', '--daemonize', 'no')
+  args.push('--bind', options.place?.address ?? LOOPBACK.address, '--dir', dir, '--save', '', '--daemonize', 'no')
+  // Without a password it takes connections of its own machine only.
+  if (options.place !== undefined) args.push('--protected-mode', 'no')
   args.push('--appendonly', options.aof === undefined ? 'no' : 'yes')
   if (options.aof !== undefined) args.push('--appendfsync', options.aof)
   if (options.password !== undefined) args.push('--requirepass', options.password)

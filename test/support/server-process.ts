@@ -49,6 +49,8 @@ async function isFree(port: number): Promise<boolean> {
 export interface ServerProcess {
   readonly command: string
   readonly args: readonly string[]
+  /** Put before the command (place.ts). */
+  readonly within?: readonly string[]
   /** Of the user to run as; the user of this process when left out. */
   readonly user?: { readonly uid: number; readonly gid: number }
   /** What the server logs when it can be used. */
@@ -60,7 +62,9 @@ export interface ServerProcess {
 /** Resolves when the server says that it is ready: with its data loaded, and on its own port. */
 export async function startServerProcess(server: ServerProcess): Promise<ChildProcess> {
   const name = server.command.slice(server.command.lastIndexOf('/') + 1)
-  const child = spawn(server.command, server.args, { stdio: ['ignore', 'pipe', 'pipe'], ...server.user })
+  const { within = [] } = server
+  const [command = server.command, ...args] = [...within, ...asUser(server), ...server.args]
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...(within.length > 0 ? {} : server.user) })
   const spawned = once(child, 'spawn').catch((cause: unknown) => {
     throw new Error(`${name} is not installed; run scripts/set-up-servers.sh, which says how`, { cause })
   })
@@ -80,6 +84,12 @@ export async function startServerProcess(server: ServerProcess): Promise<ChildPr
   })
   await ready
   return child
+}
+
+/** On another host only root may enter, so the user is changed there. */
+function asUser({ within = [], user, command }: ServerProcess): string[] {
+  if (within.length === 0 || user === undefined) return [command]
+  return ['setpriv', `--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups', command]
 }
 
 async function watchLog(child: ChildProcess, name: string, ready: RegExp): Promise<void> {
