@@ -85,7 +85,7 @@ export interface Frontier {
    * is held back from a worker while the others get all that they want, or for one that does not ask. A worker that can do less wants less, and gets it.
    *
    * A repeat of the last (worker, seq) answers the leases of that batch that have not ended and leases nothing new; what is left
-   * of permit and lease is counted from the first answer.
+   * of permit and lease is counted from the first answer. An older seq leases nothing: a network delivers late what a worker has long given up.
    *
    * A crawl over its budget of bytes or time gets no leases; with its last lease settled it is finished, `endedBy` says why, and its
    * links stay queued.

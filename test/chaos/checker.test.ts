@@ -37,6 +37,24 @@ describe('a history in which all went well', () => {
   })
 })
 
+describe('a worker that was cut off', () => {
+  const silenced = (target: string) => {
+    const made = draft()
+    made.history = made.history.map((event) => (event.op === 'fault' ? { ...event, fault: 'cut', target } : event))
+    return check(evidenceOf(made)).violations
+  }
+
+  it('is silent, so what it held may be taken over', () => {
+    expect(silenced('a')).toEqual([])
+  })
+
+  it('explains nothing that happened to another one', () => {
+    expect(silenced('c')).toMatchObject([
+      { invariant: 'I8', detail: expect.stringContaining('nothing happened to it') },
+    ])
+  })
+})
+
 describe('a run that proves nothing', () => {
   it('is invalid without a fault', () => {
     const nothing: Record<string, number>[] = [{}, { 'kill -9': 0 }]

@@ -580,6 +580,19 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         expect(addresses(await workerOf(frontier, 'w2').lease(1))).toEqual(['a.test/1'])
       })
 
+      it('leases nothing on a call that is older than the last one: a network delivered it late, and nobody reads the reply', async () => {
+        await frontier.open(specOf({ limits: { delayMs: 0, concurrency: 10 } }))
+        await frontier.add('c1', numbers(4))
+        const ask = (seq: number) => frontier.lease({ worker: 'w1', seq, want: 1, spiders: ['books'] })
+        await ask(1)
+        const second = (await ask(2)).leases
+        expect((await ask(1)).leases).toEqual([])
+        expect(await frontier.stats('c1')).toMatchObject({ queued: 2, leased: 2 })
+        // The last call is still the last one.
+        expect((await ask(2)).leases).toEqual(second)
+        expect((await ask(3)).leases).toHaveLength(1)
+      })
+
       it('does not make a permit younger by repeating', async () => {
         await crawlOf({ limits: { delayMs: 1000, concurrency: 4 } }, numbers(2))
         const w = workerOf(frontier, 'w1')

@@ -56,14 +56,24 @@ export function linkTo(address: string, changes: Partial<Link> = {}): Link {
 
 /** Asks as a worker does, with a number of its own for each call. */
 export function workerOf(frontier: Frontier, worker: string, spiders: readonly string[] = ['books']) {
-  let seq = 0
+  const lastCalls = LAST_CALLS.get(frontier) ?? new Map<string, number>()
+  LAST_CALLS.set(frontier, lastCalls)
+  const next = () => {
+    const seq = (lastCalls.get(worker) ?? 0) + 1
+    lastCalls.set(worker, seq)
+    return seq
+  }
   return {
     worker,
-    lease: (want = 1): Promise<LeaseReply> => frontier.lease({ worker, seq: ++seq, want, spiders }),
+    lease: (want = 1): Promise<LeaseReply> => frontier.lease({ worker, seq: next(), want, spiders }),
     /** The last call once more, as after a lost reply. */
-    again: (want = 1): Promise<LeaseReply> => frontier.lease({ worker, seq, want, spiders }),
+    again: (want = 1): Promise<LeaseReply> =>
+      frontier.lease({ worker, seq: lastCalls.get(worker) ?? 0, want, spiders }),
   }
 }
+
+/** A worker that is asked for a second time continues to count: the numbers of a worker never go back. */
+const LAST_CALLS = new WeakMap<Frontier, Map<string, number>>()
 
 export const FAILURE: Failure = { code: 'server_error', message: 'the server answered 500' }
 export const DONE: Outcome = { kind: 'done', links: [], bytes: 0 }

@@ -54,9 +54,9 @@ export class FleetWorld {
 
   /** Breaks something, lets it be broken, repairs it, and writes down for whom and when. */
   async outage({ slots, without, ms, begin, end, meanwhile }: OutageOptions): Promise<void> {
-    this.#record(slots, without)
     const from = monotonic()
     begin()
+    this.#record(slots, without)
     await Promise.all([sleep(ms ?? 0), meanwhile?.()])
     if (ms !== null) end()
     const until = ms === null ? null : monotonic()

@@ -140,6 +140,14 @@ export const MUTANTS: readonly Mutant[] = [
     only: 'answers a repeated call with the same batch',
   },
   {
+    name: 'a call that the network delivers late leases links for nobody',
+    file: `${LUA}/lease.lua`,
+    find: 'if last and last > floor(seqnumber) then',
+    replace: 'if false then',
+    tests: REDIS_SUITE,
+    only: 'leases nothing on a call that is older than the last one',
+  },
+  {
     name: "lease looks at slots and not at the host's delay",
     file: `${LUA}/lease.lua`,
     find: 'if full or at > now then',

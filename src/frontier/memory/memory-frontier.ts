@@ -199,6 +199,8 @@ export class MemoryFrontier implements Frontier {
     const crawls = [...this.#crawls.values()].filter((crawl) => request.spiders.includes(crawl.spec.spider))
     for (const crawl of crawls) this.#endIfDone(crawl)
 
+    if (worker.lastSeq !== null && worker.lastSeq > request.seq)
+      return { leases: [], idleMs: this.#idleMs(crawls), drain: false }
     if (worker.lastSeq === request.seq) {
       const batch = this.#inFlight(request.worker).filter((hold) => hold.seq === request.seq && hold.expiresAt > now)
       return { leases: batch.map((hold) => this.#leaseOf(hold)), idleMs: this.#idleMs(crawls), drain: false }

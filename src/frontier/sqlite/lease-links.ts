@@ -36,7 +36,7 @@ interface Taken {
 
 export function leaseLinks(tx: Transaction, request: LeaseRequest): LeaseReply {
   const { sql, counters } = tx
-  const lastSeq = sql.workerSeq.get(request.worker)?.[0]
+  const lastSeq = Number(sql.workerSeq.get(request.worker)?.[0] ?? 0)
   const about = request.about === undefined ? null : JSON.stringify(request.about)
   sql.seenWorker.run(request.worker, request.seq, counters.now, about)
 
@@ -48,6 +48,7 @@ export function leaseLinks(tx: Transaction, request: LeaseRequest): LeaseReply {
   // Writes the phases that the time has changed, so that the search below sees them.
   counters.flush()
 
+  if (lastSeq > request.seq) return { leases: [], idleMs: idleMs(tx, crawls), drain: false }
   if (lastSeq === request.seq) return { leases: heldBatch(tx, request), idleMs: idleMs(tx, crawls), drain: false }
   const contest = contestOf(tx, request)
   const want = contest === null ? request.want : roomFor(contest)

@@ -66,7 +66,7 @@ export function prepareEngine(db: SqliteDb) {
     workerSeq: statement('SELECT last_seq FROM workers WHERE worker = ?'),
     seenWorker: statement(
       `INSERT INTO workers (worker, last_seq, started_at, seen_at, about) VALUES (?1, ?2, ?3, ?3, ?4)
-       ON CONFLICT (worker) DO UPDATE SET last_seq = excluded.last_seq, seen_at = excluded.seen_at,
+       ON CONFLICT (worker) DO UPDATE SET last_seq = max(last_seq, excluded.last_seq), seen_at = excluded.seen_at,
        about = coalesce(excluded.about, about)`,
     ),
     forgetWorker: statement('DELETE FROM workers WHERE worker = ?'),

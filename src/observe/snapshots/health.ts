@@ -158,10 +158,14 @@ export function lastSeenAt({ seenAt, beatAt }: WorkerInfo): number {
   return Math.max(seenAt, beatAt ?? 0)
 }
 
-/** Half of the time after which its links are handed out again has passed without a beat: two of them are overdue. */
+/**
+ * Half of the time after which its links are handed out again has passed without a beat: two of them are overdue. When it is lost the queue forgets its beats and
+ * what it held. It then looks like a worker that never beats and has nothing to do; but such a worker asks for links every second.
+ */
 export function isMissing(worker: WorkerInfo, now: number): boolean {
-  const { beatAt, lostAt } = worker
-  const halfLost = beatAt === null || lostAt === null ? WORKER_GONE_MS : (lostAt - beatAt) / 2
+  const { beatAt, lostAt, inFlight } = worker
+  const withoutBeats = inFlight > 0 ? WORKER_GONE_MS : MISSING_MS
+  const halfLost = beatAt === null || lostAt === null ? withoutBeats : (lostAt - beatAt) / 2
   return now - lastSeenAt(worker) >= Math.min(WORKER_GONE_MS, Math.max(MISSING_MS, halfLost))
 }
 

@@ -40,8 +40,13 @@ local function name_crawl(c)
   end
 end
 
-local same = w[1] and floor(tonumber(w[1])) == floor(seqnumber)
-if same and tonumber(w[1]) >= seqnumber then
+local last = w[1] and floor(tonumber(w[1]))
+local same = last == floor(seqnumber)
+if last and last > floor(seqnumber) then
+  -- After a partition the network may deliver a call that its worker has given up and followed by others. Nobody reads the reply: links that were leased
+  -- here stayed in flight for 40 s, and their hosts with them.
+  call('HSET', wkey, 'seen', wall)
+elseif same and tonumber(w[1]) >= seqnumber then
   -- The reply was lost: the same batch, as far as its leases are still held.
   local epochs = {}
   for epoch in string.gmatch(w[2] or '', '%d+') do epochs[#epochs + 1] = epoch end
