@@ -134,8 +134,10 @@ function noRoom(refused: number): string {
   return `${count(refused, 'link')} rejected: the queue was full or a budget was used up`
 }
 
-function failureText({ code, message }: Failed): string {
-  return message === '' ? code : `${code}: ${message}`
+/** The message is that of one URL. */
+function failureText({ code, count: urls, message }: Failed): string {
+  if (message === '') return code
+  return urls === 1 ? `${code}: ${message}` : `${code}, for example: ${message}`
 }
 
 function links(value: number): string {

@@ -27,7 +27,7 @@ describe('why no page was fetched', () => {
     [
       'robots.txt forbids it',
       { skipped: [{ code: 'robots_disallowed', count: 2, message: 'robots.txt disallows /' }] },
-      ['2 URLs skipped with robots_disallowed: robots.txt disallows /'],
+      ['2 URLs skipped with robots_disallowed, for example: robots.txt disallows /'],
     ],
     [
       'a site without a sitemap',
@@ -79,7 +79,7 @@ describe('why there is no record', () => {
     [
       'links that all fail',
       { routes: [listing, book], dead: [{ code: 'http_error', count: 20, message: '404' }] },
-      ['no page for route book was fetched', '20 URLs failed with http_error: 404'],
+      ['no page for route book was fetched', '20 URLs failed with http_error, for example: 404'],
     ],
     [
       'a budget of pages',

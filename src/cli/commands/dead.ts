@@ -14,7 +14,7 @@ import { acts, type Session, wholeNumber } from '../session.js'
 import { clean } from '../terminal/clean.js'
 import { count, plural } from '../terminal/format.js'
 import { figure, shrinking } from '../terminal/table.js'
-import { deadTable } from '../views/dead-view.js'
+import { attemptsOf, deadTable } from '../views/dead-view.js'
 import { fetchTable, historyTable } from '../views/link-view.js'
 
 interface Filters {
@@ -119,7 +119,7 @@ function showCommand(dead: Command): void {
           const last = link.failures.at(-1)
           output.print(`${output.style.red('dead')}  ${clean(link.url)}`)
           output.print(
-            `  ${plural(link.attempts, 'attempt')}, route ${clean(link.route)}, crawl ${crawl.id} of ${clean(crawl.spider)}`,
+            `  ${plural(attemptsOf(link), 'attempt')}, route ${clean(link.route)}, crawl ${crawl.id} of ${clean(crawl.spider)}`,
           )
           if (last !== undefined) {
             output.print(`  ${output.style.bold(last.code)}: ${clean(last.message)}`)

@@ -7,6 +7,11 @@ import { cutEnd } from '../terminal/width.js'
 
 const INDENT = '  '
 
+/** Visits, also those that ended with their worker: a link that killed four workers had been shown with 0 attempts. */
+export function attemptsOf({ attempts, reclaims }: Pick<LinkInfo, 'attempts' | 'reclaims'>): number {
+  return attempts + reclaims
+}
+
 /** Dead letters, each with its message: on a terminal below it and shortened to the width, in a pipe in the same line and whole. */
 export function deadTable(
   links: readonly LinkInfo[],
@@ -14,11 +19,11 @@ export function deadTable(
   { width, style }: Pick<Output, 'width' | 'style'>,
 ): string[] {
   const columns = ['error', shrinking('url'), figure('attempts'), 'when']
-  const rows = links.map(({ failures, url, attempts, endedAt }) => [
-    failures.at(-1)?.code ?? '',
-    clean(url),
-    String(attempts),
-    ago(endedAt ?? now, now),
+  const rows = links.map((link) => [
+    link.failures.at(-1)?.code ?? '',
+    clean(link.url),
+    String(attemptsOf(link)),
+    ago(link.endedAt ?? now, now),
   ])
   const messages = links.map(({ failures }) => clean(failures.at(-1)?.message ?? ''))
   if (width === Number.POSITIVE_INFINITY) {

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../../errors.js'
 import type { Frontier } from '../../frontier/frontier.js'
 import type { RunSummary } from '../../run/run-summary.js'
 import type { KindCount, Records } from '../../store/record-store.js'
@@ -108,6 +109,17 @@ export function sharesText(workers: RunSummary['workers']): string | null {
   return `by ${plural(workers.length, 'worker')}: ${workers.map(({ pages }) => count(pages)).join(', ')}`
 }
 
+/** What fails on a page that was fetched. */
+const AFTER_FETCHING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'handler_error',
+  'handler_timeout',
+  'html_too_complex',
+  'poison',
+  'too_many_links',
+])
+
+type HeadlineFacts = Pick<RunSummary, 'interrupted' | 'state' | 'endedBy' | 'pages' | 'deadLetters'>
+
 /** Why a second run has so few records. They differ from the stored ones: somebody who corrected a selector must not think that nothing changed. */
 export function freshLines(fresh: RunSummary['fresh']): string[] {
   const windows = new Map<number, number>()
@@ -118,12 +130,15 @@ export function freshLines(fresh: RunSummary['fresh']): string[] {
   })
 }
 
-function headline({ style }: Output, summary: RunSummary): string {
+export function headline({ style }: Pick<Output, 'style'>, summary: HeadlineFacts): string {
   if (summary.interrupted) return style.yellow('Stopped')
   if (summary.state === 'cancelled') return style.yellow('Cancelled')
   if (summary.endedBy !== null)
     return style.yellow(`Stopped by its ${summary.endedBy === 'budget_time' ? 'time' : 'byte'} budget`)
-  if (summary.pages === 0) return style.red('Finished without fetching a page')
+  if (summary.pages === 0) {
+    const wasFetched = summary.deadLetters.some(({ code }) => AFTER_FETCHING.has(code))
+    return style.red(wasFetched ? 'Finished, but every page failed' : 'Finished without fetching a page')
+  }
   return style.green('Finished')
 }
 

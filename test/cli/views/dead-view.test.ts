@@ -31,6 +31,12 @@ describe('a list of dead letters', () => {
     for (const line of [lines[2], lines[4]]) expect(widthOf(line ?? '')).toBeLessThanOrEqual(width)
   })
 
+  it('counts the visits that ended with their worker', () => {
+    const poison = { ...dead('p', 'its worker died 4 times', 'poison'), attempts: 0, reclaims: 4 }
+    const [, line] = deadTable([poison], NOW, { width: Number.POSITIVE_INFINITY, style })
+    expect(line).toMatch(/^poison +https:\/\/books\.example\/p +4 /)
+  })
+
   it('is one line each in a pipe, with the whole message', () => {
     const lines = deadTable(links, NOW, { width: Number.POSITIVE_INFINITY, style })
     expect(lines).toHaveLength(3)

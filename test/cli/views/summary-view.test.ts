@@ -3,12 +3,13 @@ import { expect, it } from 'vitest'
 import { styleFor } from '../../../src/cli/terminal/style.js'
 import {
   freshLines,
+  headline,
   printSummary,
   sharesText,
   sourcesText,
   summaryDetails,
 } from '../../../src/cli/views/summary-view.js'
-import { ShoalError } from '../../../src/errors.js'
+import { type ErrorCode, ShoalError } from '../../../src/errors.js'
 import { memoryRecordStore } from '../../../src/store/memory/memory-record-store.js'
 import { batch, rejectedRow } from '../../contract/record-store-contract.js'
 
@@ -43,6 +44,17 @@ it('says why a second run wrote few records', () => {
     '          5  records changed but not written: the stored ones are less than 1 h old (`fresh: 0` always writes)',
     '          1  record changed but not written: the stored one is less than 10 min old (`fresh: 0` always writes)',
   ])
+})
+
+it('tells pages that the spider failed on from pages that nobody fetched', () => {
+  const output = { style: styleFor({ isTTY: false }, {}) }
+  const none = { interrupted: false, state: 'finished' as const, endedBy: null, pages: 0 }
+  const ended = (...codes: ErrorCode[]) =>
+    headline(output, { ...none, deadLetters: codes.map((code) => ({ code, count: 1, sample: '', examples: [] })) })
+  expect(ended()).toBe('Finished without fetching a page')
+  expect(ended('connect_error', 'http_error')).toBe('Finished without fetching a page')
+  expect(ended('connect_error', 'handler_error')).toBe('Finished, but every page failed')
+  expect(ended('handler_timeout')).toBe('Finished, but every page failed')
 })
 
 it('says how several workers shared the pages', () => {
