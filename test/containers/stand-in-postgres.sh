@@ -1,0 +1,11 @@
+#!/bin/sh
+# What the official image does at its start, as far as compose.yaml uses it.
+set -eu
+bin=$(echo /usr/lib/postgresql/*/bin)
+data=/var/lib/postgresql/data
+if [ ! -s "$data/PG_VERSION" ]; then
+  "$bin/initdb" -D "$data" -U "$POSTGRES_USER" --pwfile="$POSTGRES_PASSWORD_FILE" -A scram-sha-256 --no-instructions > /dev/null
+  echo 'host all all all scram-sha-256' >> "$data/pg_hba.conf"
+  echo "CREATE DATABASE $POSTGRES_DB" | "$bin/postgres" --single -D "$data" postgres > /dev/null
+fi
+exec "$bin/postgres" -D "$data" -c 'listen_addresses=*' -c unix_socket_directories=/run/postgresql
