@@ -185,7 +185,8 @@ export class Fleet {
   }
 
   async logs(): Promise<string> {
-    return (await this.compose('logs', '--no-color', '--tail', '20').catch(() => '')) || ''
+    const lines = await this.compose('logs', '--no-color', '--tail', '5').catch(() => '')
+    return lines.split('\n').slice(-40).join('\n')
   }
 
   /** Also after a failure. */

@@ -8,4 +8,5 @@ if [ ! -s "$data/PG_VERSION" ]; then
   echo 'host all all all scram-sha-256' >> "$data/pg_hba.conf"
   echo "CREATE DATABASE $POSTGRES_DB" | "$bin/postgres" --single -D "$data" postgres > /dev/null
 fi
-exec "$bin/postgres" -D "$data" -c 'listen_addresses=*' -c unix_socket_directories=/run/postgresql
+# Not /run/postgresql: podman gives a tmpfs the owner of the image's folder, root, whatever mode compose.yaml asks for.
+exec "$bin/postgres" -D "$data" -c 'listen_addresses=*' -c unix_socket_directories=/tmp
