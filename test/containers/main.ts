@@ -78,10 +78,14 @@ async function cleanUp(): Promise<void> {
   endApi()
 }
 
-process.on('SIGINT', () => {
-  console.log('\nremoving the containers …')
-  void cleanUp().finally(() => process.exit(130))
-})
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const)
+  process.on(signal, () => {
+    console.log('\nremoving the containers …')
+    void cleanUp().finally(() => process.exit(code))
+  })
 
 const started = performance.now()
 console.log(
