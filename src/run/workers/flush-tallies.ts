@@ -2,6 +2,11 @@ import type { Clock } from '../../clock.js'
 
 /** A crash loses at most this much of the statistics, and nothing else. */
 const FLUSH_MS = 5_000
+/**
+ * How long the last flush may take. A connection to a store that is cut off fails after a minute: a worker whose cable was pulled took 25 s to end, more than
+ * most orchestrators wait, for statistics.
+ */
+const LAST_FLUSH_MS = 3_000
 
 /** Takes what was counted and stores it. */
 type Flush = () => Promise<void>
@@ -33,9 +38,17 @@ export function flushTallies(flushes: readonly Flush[], clock: Clock): { stop():
   return {
     async stop() {
       cancel()
-      await flushing
-      cancel()
-      await flushAll()
+      const last = flushing.then(() => {
+        cancel()
+        return flushAll()
+      })
+      await new Promise<void>((resolve) => {
+        const forget = clock.after(LAST_FLUSH_MS, resolve)
+        void last.finally(() => {
+          forget()
+          resolve()
+        })
+      })
     },
   }
 }

@@ -77,7 +77,8 @@ const SYSTEM_CODES = /^(?:E[A-Z]+|ERR_STREAM|ERR_SOCKET)/
 const CLIENT_WORDS =
   /^(?:Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed|Cannot use a pool after|timeout expired)/
 
-function isConnectionError(error: unknown): boolean {
+/** Of the connection, and not of a statement: whether the call before it ran is unknown. */
+export function isConnectionError(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isConnectionError)
   if (!(error instanceof Error)) return false
   const { code } = error as { code?: unknown }

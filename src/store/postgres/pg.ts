@@ -1,6 +1,6 @@
 import pg from 'pg'
 import type { PostgresAddress } from './address.js'
-import { isCollision, isUnprepared, openError, runError } from './pg-errors.js'
+import { isCollision, isConnectionError, isUnprepared, openError, runError } from './pg-errors.js'
 
 export interface SqlStatement {
   /** The server keeps the plan under this name. */
@@ -34,14 +34,14 @@ const IDLE_MS = 30_000
 const MOST_COLLISIONS = 10
 
 /** Connects once, so that a wrong address fails at once. */
-export async function openPg({ config, schema }: PostgresAddress): Promise<Pg> {
+export async function openPg({ config, schema }: PostgresAddress, callDeadlineMs = CALL_DEADLINE_MS): Promise<Pg> {
   let pool: pg.Pool
   try {
     pool = new pg.Pool({
       ...config,
       max: CONNECTIONS,
       connectionTimeoutMillis: DIAL_DEADLINE_MS,
-      query_timeout: CALL_DEADLINE_MS,
+      query_timeout: callDeadlineMs,
       idleTimeoutMillis: IDLE_MS,
       keepAlive: true,
       allowExitOnIdle: true,
@@ -73,10 +73,13 @@ export async function openPg({ config, schema }: PostgresAddress): Promise<Pg> {
       await client.query('COMMIT')
       return result
     } catch (error) {
-      broken = await client.query('ROLLBACK').then(
-        () => false,
-        () => true,
-      )
+      // A connection without a reply would keep the rollback waiting for as long as the call before it. The server rolls back when it is closed.
+      broken =
+        isConnectionError(error) ||
+        (await client.query('ROLLBACK').then(
+          () => false,
+          () => true,
+        ))
       throw error
     } finally {
       client.off('error', ignore)

@@ -46,6 +46,23 @@ describe('the counts of a worker', () => {
     expect(tally.take()).toEqual([])
   })
 
+  it('do not keep a worker from ending when the store never answers', async () => {
+    const clock = new ManualClock()
+    const tally = new FieldTally()
+    const flushing = flushTallies([flushed(tally, { add: () => new Promise<void>(() => {}) })], clock)
+    noted(tally, { a: 1 })
+    let ended = false
+    const stopped = flushing.stop().then(() => {
+      ended = true
+    })
+    await turn()
+    expect(ended).toBe(false)
+    clock.advance(3_000)
+    await turn()
+    expect(ended).toBe(true)
+    await stopped
+  })
+
   it('wait for a store that is away, and are not lost', async () => {
     const clock = new ManualClock()
     const store = memoryRecordStore()
