@@ -1,6 +1,6 @@
 /**
- * Runs one command of the built command line after another, each as `dist/cli/main.js` would. Loading the program takes half a second of
- * processor time and `run` a second more; with a process for each command the suite spent a third of its time on that.
+ * Runs one command of the built command line after another, each as `dist/cli/main.js` would. Loading a command takes a quarter of a second of
+ * processor time, and `run` twice as much; with a process for each command the suite spent a third of its time on that.
  */
 
 import { asUncaught, asUserError, failureText } from '../../dist/cli/failure.js'
