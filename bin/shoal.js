@@ -5,6 +5,21 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+// Linux ignores a signal that PID 1 of a container has no handler for: a SIGTERM during the start was lost, and the container was killed when its grace period was
+// over. A command with a handler of its own decides itself. A worker has leased nothing yet, so it ends with 0 as any worker does that is asked to stop.
+if (process.pid === 1) {
+  // The exit of Node itself: later it is replaced by one that refuses to end the process for a spider.
+  const exit = process.exit.bind(process)
+  const ofWorker = process.argv[2] === 'worker' ? 0 : null
+  for (const [signal, code] of [
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ])
+    process.on(signal, () => {
+      if (process.listenerCount(signal) === 1) exit(ofWorker ?? code)
+    })
+}
+
 // Node 22.8 and later keep compiled modules on disk. The folder belongs to the user: code in a shared /tmp could be anybody's.
 if (typeof module.enableCompileCache === 'function' && process.env.NODE_COMPILE_CACHE === undefined) {
   const folder = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'shoal', 'compiled')

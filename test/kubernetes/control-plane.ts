@@ -16,9 +16,9 @@ const TOKEN = 'shk-admin'
 const API_PORT = 6443
 const ETCD = `http://${HOST_ADDRESS}:2379`
 
-/** No scheduler and no node controllers: the kubelet of this run binds pods to its own nodes. */
+/** No scheduler and no node controllers: the kubelet of this run binds pods to its own nodes. No podgc: it deletes pods whose node the server does not know. */
 const CONTROLLERS =
-  'deployment,replicaset,horizontalpodautoscaling,disruption,endpoint,serviceaccount,garbagecollector,podgc,namespace'
+  'deployment,replicaset,horizontalpodautoscaling,disruption,endpoint,serviceaccount,garbagecollector,namespace'
 
 export async function startControlPlane(binaries: string, folder: string): Promise<ControlPlane> {
   mkdirSync(folder, { recursive: true })

@@ -44,6 +44,8 @@ function repeats(entries: readonly SeenAccess[]): number {
 
 /** The window of the manifest (60 s), a reading (5 s), and the time that stopping takes. */
 const DOWN_S = 85
+/** A rolling update may start so many more than wanted (maxSurge of the manifest). */
+const SURGE = 0.25
 /** Two readings, and the time that a start takes on a busy machine. */
 const UP_S = 40
 
@@ -58,7 +60,8 @@ export function strays(samples: readonly Sample[], mostWorkers: number): string[
     const most = Math.max(...within(DOWN_S))
     const least = Math.min(...within(UP_S))
     if (!Number.isFinite(most) || !Number.isFinite(least)) continue
-    if (t > DOWN_S && running > most + 1) found.push(`second ${t}: ${running} workers, at most ${most} were useful`)
+    if (t > DOWN_S && running > most + Math.max(1, Math.ceil(most * SURGE)))
+      found.push(`second ${t}: ${running} workers, at most ${most} were useful`)
     if (t > UP_S && running < least - 1) found.push(`second ${t}: ${running} workers, at least ${least} were useful`)
   }
   return found

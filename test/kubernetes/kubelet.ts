@@ -41,6 +41,7 @@ interface Running {
 export interface Kubelet {
   readonly endings: readonly Ending[]
   sync(): Promise<void>
+  /** Without those that have been asked to stop. */
   running(part: string): { name: string; node: string; ready: boolean }[]
   /** SIGKILL for everything on the node, and its pods are gone for the API server too. */
   loseNode(node: string): Promise<number>
@@ -119,7 +120,7 @@ export function createKubelet(api: ApiClient, folder: string, hosts: Readonly<Re
     sync,
     running: (part) =>
       [...pods.values()]
-        .filter(({ pod, exited }) => partOf(pod) === part && exited === null)
+        .filter(({ pod, exited, termAt }) => partOf(pod) === part && exited === null && termAt === null)
         .map(({ name, node, ready }) => ({ name, node, ready })),
     async loseNode(node) {
       const there = [...pods.values()].filter((running) => running.node === node && partOf(running.pod) === 'worker')

@@ -309,6 +309,7 @@ async function run(): Promise<number> {
     expectedPages: Math.max(firstPages, site.pages),
   })
   if (refused === 0) violations.push('the disruption budget refused nobody')
+  writeFileSync(join(folder, 'samples.json'), JSON.stringify(world.samples))
   writeFileSync(PLOT, plot(world.samples, world.events))
   summary(world, violations)
   return violations.length > 0 ? 1 : 0

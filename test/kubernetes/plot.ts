@@ -47,7 +47,7 @@ export function plot(samples: readonly Sample[], events: readonly { t: number; w
   const marks = events.map(
     ({ t, what }, index) =>
       `<line x1="${x(t).toFixed(1)}" x2="${x(t).toFixed(1)}" y1="40" y2="574" stroke="#adb5bd" stroke-dasharray="3 3"/>` +
-      `<text x="${(x(t) + 3).toFixed(1)}" y="${20 + (index % 2) * 14}" fill="#495057">${escaped(what)}</text>`,
+      `<text x="${(x(t) + 3).toFixed(1)}" y="${11 + (index % 3) * 12}" fill="#495057">${escaped(what)}</text>`,
   )
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} 610" font-family="sans-serif" font-size="12">
 <rect width="100%" height="100%" fill="#fff"/>

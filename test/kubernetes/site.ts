@@ -5,6 +5,8 @@ import { siteAddress } from './network.js'
 export const DELAY_MS = 1_000
 const LATENCY_MS = 800
 const PORT = 8080
+/** A request that comes while the event loop stands still is noted late; it may have come as early as the last turn. */
+const TURN_MS = 5
 
 export interface Site {
   readonly origins: readonly string[]
@@ -21,10 +23,15 @@ export async function startSite(hosts: number): Promise<Site> {
   const log: (SeenAccess & { end: number | null; status: number })[] = []
   let pagesOf = (_: number) => 0
   const servers: Server[] = []
+  const now = () => performance.timeOrigin + performance.now()
+  let turnAt = now()
+  const turns = setInterval(() => {
+    turnAt = now()
+  }, TURN_MS)
   for (let host = 0; host < hosts; host++) {
     const server = createServer((request, response) => {
       const entry = {
-        ...{ t: performance.timeOrigin + performance.now(), end: null as number | null, status: 0, bytes: 0 },
+        ...{ t: now(), early: turnAt, end: null as number | null, status: 0, bytes: 0 },
         ...{ host: String(host), method: request.method ?? '', path: request.url ?? '', n: 1, run: 1, conn: 0, ua: '' },
       }
       log.push(entry)
@@ -34,7 +41,7 @@ export async function startSite(hosts: number): Promise<Site> {
         entry.status = entry.path === '/robots.txt' ? 404 : 200
         response.writeHead(entry.status, { 'content-type': 'text/html' })
         response.end(`<title>${entry.path}</title>${links.join('')}`)
-        entry.end = performance.timeOrigin + performance.now()
+        entry.end = now()
       }, LATENCY_MS)
     })
     await new Promise<void>((resolve, reject) => {
@@ -53,6 +60,7 @@ export async function startSite(hosts: number): Promise<Site> {
       return servers.reduce((sum, _, host) => sum + 1 + pagesOf(host), 0)
     },
     stop() {
+      clearInterval(turns)
       for (const server of servers) {
         server.close()
         server.closeAllConnections()

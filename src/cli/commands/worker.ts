@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
 import { maskUrl } from '../../config.js'
-import { EXIT } from '../../errors.js'
+import { asShoalError, EXIT } from '../../errors.js'
+import type { Served } from '../../run/serve-crawls.js'
 import { guide } from '../help.js'
 import { acts, wholeNumberOrAuto, workerOptions } from '../session.js'
 import { sidecarFor, sidecarOptions } from '../sidecars.js'
@@ -65,7 +66,7 @@ export function workerCommand(program: Command): void {
               note(
                 `working on ${clean(spiders.join(', '))} from ${maskUrl(settings.queue)}, ${processesText(flags.procs)} × at most ${plural(settings.concurrency, 'page')} at once`,
               ),
-          })
+          }).catch(unlessStarting)
           if (json) output.json(served)
           else note(`stopped after ${duration(served.seconds * 1000)}: ${WHY_ENDED[served.endedBy]}`)
           return EXIT.ok.code
@@ -85,6 +86,12 @@ export function workerCommand(program: Command): void {
     ],
     exitCodes: ['interrupted', 'terminated'],
   })
+}
+
+/** A worker that is stopped while it starts has leased nothing. For the orchestrator that stopped it, it ended as well as any other. */
+function unlessStarting(thrown: unknown): Served {
+  if (asShoalError(thrown).code !== 'interrupted') throw thrown
+  return { spiders: [], seconds: 0, endedBy: 'signal' }
 }
 
 function processesText(procs: WorkerFlags['procs']): string {
