@@ -27,6 +27,7 @@ const GROUPS: readonly CommandGroup[] = [
       try: async () => (await import('./commands/try.js')).tryCommand,
       shell: async () => (await import('./commands/shell.js')).shellCommand,
       check: async () => (await import('./commands/check.js')).checkCommand,
+      simulate: async () => (await import('./commands/simulate.js')).simulateCommand,
     },
   },
   {

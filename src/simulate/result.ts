@@ -3,7 +3,7 @@ import type { Profile } from './profile.js'
 import type { Prices } from './profile-schema.js'
 import { LIMITS, type Limit, type Stretch } from './series.js'
 import type { SimulatedHost } from './simulated-host.js'
-import { BEGIN, type Simulation } from './simulation.js'
+import { BEGIN, type EndedBy, type Simulation } from './simulation.js'
 
 /** What a crawl would take. Times in milliseconds since its start, sizes in bytes. */
 export interface SimulationResult {
@@ -12,7 +12,7 @@ export interface SimulationResult {
   /** False: it was stopped before the end, and everything is that of the part before. */
   readonly complete: boolean
   readonly endMs: number
-  readonly endedBy: 'budget_bytes' | 'budget_time' | null
+  readonly endedBy: EndedBy | null
   /** When these shares of the pages had ended. */
   readonly doneAt: Readonly<Record<'p50' | 'p90' | 'p95' | 'p99', number>>
   readonly pages: {

@@ -27,6 +27,8 @@ const LONGEST_CLOSED_MS = 30_000
 const BROKEN_MS = 50
 /** From this share of a core on, the queue's server or a worker is the limit (advice.ts). */
 const CORE_FULL = 0.85
+/** No rest of a proxy and no Retry-After is this long. */
+const STALLED_MS = 6 * 3_600_000
 /** Hosts looked at to see what they wait for. */
 const LOOKED_AT = 64
 
@@ -68,6 +70,9 @@ function simulatedError(code: ErrorCode): ShoalError {
   return new ShoalError(code, 'simulated')
 }
 
+/** `stalled`: nothing can end any more, such as with proxies none of which works. A real crawl would wait for somebody to help. */
+export type EndedBy = 'budget_bytes' | 'budget_time' | 'stalled'
+
 /** What has happened so far. */
 export interface Totals {
   done: number
@@ -100,7 +105,7 @@ export class Simulation {
     ...{ done: 0, dead: 0, requests: 0, retries: 0, throttled: 0, banned: 0, bytes: 0, slotMs: 0, queueMs: 0 },
   }
   /** Why it ended before its links did. */
-  endedBy: 'budget_bytes' | 'budget_time' | null = null
+  endedBy: EndedBy | null = null
   /** When the last link ended. */
   endedAt = BEGIN
   readonly #time: VirtualTime = { now: BEGIN }
@@ -115,6 +120,7 @@ export class Simulation {
   /** Visits that wait for somebody else's request for the robots.txt of their host. */
   readonly #robotsWaiters = new Map<number, Visit[]>()
   readonly #served: SimulatedWorker[] = []
+  readonly #stalledMs: number
   #nextWorker = 0
   /** No worker has a free slot: nobody looks for one until a visit ends or slots are reviewed. */
   #isFull = false
@@ -136,6 +142,7 @@ export class Simulation {
     this.#jitter = seededRandom(streamSeed(profile.seed, 'jitter'))
     this.#render = seededRandom(streamSeed(profile.seed, 'render'))
     this.#proxies = profile.proxies === null ? null : new SimulatedProxies(profile, profile.proxies)
+    this.#stalledMs = STALLED_MS + 4 * Math.max(profile.robots.delayMs, profile.spec.limits.delayMs)
     this.#sampleAt = BEGIN + this.series.widthMs
     this.setWorkers(profile.workers === 'auto' ? 1 : profile.workers)
     this.#seed()
@@ -449,7 +456,8 @@ export class Simulation {
     worker.slots.handled(visit)
     this.#inFlight--
     this.#unused.push(visit)
-    worker.slots.decide(worker.busy, 0)
+    // A worker with slots to spare would decide to leave them as they are.
+    if (this.queue.ready.size > 0) worker.slots.decide(worker.busy, 0)
     return worker
   }
 
@@ -532,6 +540,7 @@ export class Simulation {
     const { bytes, ms } = this.profile.spec.budget
     if (bytes !== undefined && this.totals.bytes >= bytes) this.endedBy = 'budget_bytes'
     else if (ms !== undefined && this.#time.now - BEGIN >= ms) this.endedBy = 'budget_time'
+    else if (this.#time.now - this.endedAt > this.#stalledMs) this.endedBy = 'stalled'
     return this.endedBy !== null
   }
 

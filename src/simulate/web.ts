@@ -74,7 +74,9 @@ export class Web {
   /** The host is asked at this time. */
   answer(host: number, at: number, into: Answer): void {
     const { failures, timeoutMs, proxies } = this.#profile
-    into.latencyMs = Math.min(timeoutMs, (this.#medianMs[host] ?? 0) * drawFrom(this.#latencies, this.#latency))
+    const latencyMs = (this.#medianMs[host] ?? 0) * drawFrom(this.#latencies, this.#latency)
+    // Whole milliseconds, like the pauses of a worker: otherwise the simulator would be ahead by half of one at every start.
+    into.latencyMs = Math.min(timeoutMs, Math.round(latencyMs))
     const chance = this.#failure()
     if (this.#isDown[host] === 1) {
       into.kind = chance < 0.5 ? 'connection' : 'timeout'
