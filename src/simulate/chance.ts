@@ -2,7 +2,7 @@ import type { Random } from '../clock.js'
 
 /**
  * Random numbers with the same bytes on every machine: additions, multiplications, divisions and square roots are exact by IEEE 754, while `Math.exp`,
- * `Math.log` and `**` may differ in the last digit from one engine to the next. Tables are computed once; a draw is a look-up.
+ * `Math.log` and `**` may differ in the last digit from one engine to the next. Tables are computed once; a draw reads one entry.
  */
 
 /** Terms of the series below: the next one would be smaller than half a unit in the last place. */

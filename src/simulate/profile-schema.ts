@@ -4,7 +4,7 @@ import { atLeastOne, count, duration, options, size } from '../options.js'
 /** More than this would not fit into memory, or take days. */
 export const MOST_URLS = 10_000_000_000
 export const MOST_HOSTS = 10_000_000
-export const MOST_WORKERS = 100_000
+const MOST_WORKERS = 100_000
 
 const share = z.number().min(0).max(1)
 const price = z.number().min(0)

@@ -43,7 +43,7 @@ export interface Profile {
     readonly cpuBusyMs: number
   }
   readonly render: { readonly share: number; readonly ms: number; readonly tabs: number }
-  /** What the queue is told of the crawl: limits, budget, order. */
+  /** The crawl as the queue knows it: limits, budget, order. */
   readonly spec: CrawlSpec
   readonly retries: RetryPolicy
   readonly maxThrottles: number

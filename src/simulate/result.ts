@@ -45,7 +45,7 @@ export interface LastHost {
   readonly because: 'crawl_delay' | 'down' | 'rate_limit' | 'pace' | 'latency'
 }
 
-export interface WorkersNeeded {
+interface WorkersNeeded {
   /** At the end, and on average. */
   readonly last: number
   readonly mean: number
@@ -57,7 +57,7 @@ export interface WorkersNeeded {
 }
 
 /** In the currency of the prices. */
-export interface Cost {
+interface Cost {
   readonly workers: number
   readonly servers: number
   readonly storage: number

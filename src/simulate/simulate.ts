@@ -2,7 +2,7 @@ import type { Profile } from './profile.js'
 import { resultOf, type SimulationResult } from './result.js'
 import { Simulation } from './simulation.js'
 
-/** Events between two looks at the clock: some 50 ms. */
+/** Events between two reports of progress: some 50 ms. */
 const EVENTS_AT_ONCE = 50_000
 
 /** The crawl of a profile from its start to its end. Blocks: 1 M URLs take some seconds. */

@@ -10,7 +10,7 @@ import type { SimulatedHost } from './simulated-host.js'
 type Proxies = NonNullable<Profile['proxies']>
 
 /**
- * Which proxies rest, by the rules of proxy-state.ts. Those in good standing are all alike and take turns, so only one that was refused or does not work has
+ * Which proxies rest, by the rules of proxy-state.ts. Those that work are all alike and take turns, so only one that was refused or does not work has
  * a state. The pace of each proxy on a host is kept by the host's own: `overProxies` of those that do not rest there.
  */
 export class SimulatedProxies {

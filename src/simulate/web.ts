@@ -18,7 +18,7 @@ const BURST_S = 1
 
 /**
  * The web as the profile describes it: how many URLs each host has, how fast it answers, whether it is down, limits its rate or wants a delay. Everything
- * is drawn from the seed, so that two runs see the same web.
+ * follows from the seed, so that two runs see the same web.
  */
 export class Web {
   readonly urls: Float64Array
