@@ -56,7 +56,7 @@ const VOLUMES: Volume[] = [
 /**
  * Ready: the queue and the store answer. It decides how a rollout proceeds and whether a Service sends requests; nothing restarts because of it.
  *
- * There is no liveness and no startup probe. A restart repairs neither an unreachable Redis nor a stalled crawl, and it throws away the pages in flight;
+ * There is no liveness and no startup probe. A restart repairs neither an unreachable Redis nor a stalled crawl, and it loses the pages in flight;
  * a handler that blocks its thread is terminated by its supervisor, and a process that cannot work ends with an exit code.
  */
 function readiness(port: number): Probe {

@@ -50,6 +50,7 @@ export function plot(samples: readonly Sample[], events: readonly { t: number; w
       `<text x="${(x(t) + 3).toFixed(1)}" y="${11 + (index % 3) * 12}" fill="#495057">${escaped(what)}</text>`,
   )
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} 610" font-family="sans-serif" font-size="12">
+<title>Useful workers, replicas, pages left and pages per second over the run</title>
 <rect width="100%" height="100%" fill="#fff"/>
 ${[...marks, ...parts].join('\n')}
 <text x="${RIGHT_EDGE}" y="604" text-anchor="end" fill="#495057">seconds</text>
