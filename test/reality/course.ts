@@ -38,6 +38,16 @@ export function compare(real: Course, simulated: Course): Comparison[] {
   ]
 }
 
+/** The bar that every crawl has to meet, on one line. */
+export function verdict([end]: readonly Comparison[]): string {
+  if (end === undefined) return 'nothing was compared'
+  return `end: real ${end.real}, simulated ${end.simulated}, ${percent(end.off)} (bar ±${MOST_OFF * 100} %)`
+}
+
+export function percent(share: number): string {
+  return `${share >= 0 ? '+' : '−'}${Math.abs(share * 100).toFixed(1)} %`
+}
+
 function times(name: string, real: number, simulated: number, whole: number): Comparison {
   const off = (simulated - real) / whole
   return { name, real: seconds(real), simulated: seconds(simulated), off, holds: Math.abs(off) <= MOST_OFF }

@@ -77,13 +77,13 @@ export const CASES: readonly RealityCase[] = [
   },
   {
     name: 'proxies',
-    title: 'five hosts through 20 proxies, each with a request per second and host: the proxies',
+    title: 'five hosts through 20 proxies, each with a request every four seconds for a host: the proxies',
     profile: {
       ...CALM,
-      ...{ urls: 12_000, hosts: 5, workers: 2, pace: { delay: '1s', concurrency: 1 }, proxies: { count: 20 } },
+      ...{ urls: 5_000, hosts: 5, workers: 2, pace: { delay: '4s', concurrency: 1 }, proxies: { count: 20 } },
       latency: { median: '150ms', p95: '400ms', hostsP95: 1 },
     },
-    short: { urls: 2_500 },
+    short: { urls: 1_000 },
   },
   {
     name: 'links',

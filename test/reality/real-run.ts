@@ -39,13 +39,16 @@ interface SiteReport {
   readonly lastServedMs: number
 }
 
+/** The crawl was not at its end when it should have been long ago. */
+export class TookTooLong extends Error {}
+
 /**
  * The crawl of the profile by real worker processes on a real Redis, from real servers. The workers are idle when the clock starts, and all seeds are in
- * the queue: neither is part of a simulation. `onProgress` gets a line about once a second.
+ * the queue: neither is part of a simulation. `onProgress` gets a line four times a second.
  */
 export async function runReal(
   input: ProfileInput,
-  burnSteps: number,
+  { burnSteps, mostMs }: { readonly burnSteps: number; readonly mostMs: number },
   onProgress: (line: string) => void,
 ): Promise<Course> {
   const dir = temporaryDirectory('reality')
@@ -74,16 +77,16 @@ export async function runReal(
     }
     const shoal = await connect({ queue: redis.url, store, logLevel: 'error' })
     stops.push(() => shoal.close())
+    onProgress('starts workers')
     stops.push(
       await startWorkers(Number(input.workers ?? 1), flags, async () => (await shoal.frontier.workers()).length),
     )
     const crawl = await shoal.crawl(SPIDER, { fresh: true, start: false })
     await crawl.pause()
+    onProgress('adds seeds')
     await addSeeds(crawl, input, { origins, urls })
-    site.send('begin')
-    await once(site, 'message')
     await crawl.resume()
-    const { retried, dead } = await untilFinished(crawl, onProgress)
+    const { retried, dead } = await untilFinished(crawl, mostMs, onProgress)
     site.send('report')
     const [report] = (await once(site, 'message')) as [SiteReport]
     return {
@@ -167,11 +170,12 @@ function startWorker(flags: readonly string[]) {
   return { child, ended: once(child, 'close'), errors: () => errors }
 }
 
-async function untilFinished(crawl: Crawl, onProgress: (line: string) => void) {
-  for (;;) {
+async function untilFinished(crawl: Crawl, mostMs: number, onProgress: (line: string) => void) {
+  for (const deadline = performance.now() + mostMs; ; await sleep(CHECK_MS)) {
     const stats = await crawl.stats()
-    onProgress(`${stats.done + stats.dead} of ${stats.total} pages, ${Math.round(stats.rate)} pages/s`)
+    const soFar = `${stats.done + stats.dead} of ${stats.total} pages`
+    onProgress(`${soFar}, ${Math.round(stats.rate)} pages/s`)
     if (stats.state === 'finished') return stats
-    await sleep(CHECK_MS)
+    if (performance.now() > deadline) throw new TookTooLong(`${soFar} after ${Math.round(mostMs / 1_000)} s`)
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Course, compare, reached } from './course.js'
+import { type Course, compare, reached, verdict } from './course.js'
 import { drawSvg, drawText } from './draw.js'
 import { CASES, simulatedInput } from './profiles.js'
 import { runSimulated } from './simulated-run.js'
@@ -29,6 +29,11 @@ describe('comparing a real crawl with its simulation', () => {
       '50 % of the pages',
       '75 % of the pages',
     ])
+  })
+
+  it('says on one line how far apart the ends are', () => {
+    const rows = compare(course(200_100, Array(200).fill(10)), course(198_000, Array(198).fill(10)))
+    expect(verdict(rows)).toBe('end: real 200.1 s, simulated 198.0 s, −1.0 % (bar ±10 %)')
   })
 
   it('counts of rare things may differ by chance, others may not', () => {

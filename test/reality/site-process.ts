@@ -8,27 +8,21 @@ import { countIn } from './simulated-run.js'
 
 /**
  * The web of a profile as real servers, one for each host, on addresses of loopback: the same hosts are slow, down or strict as in the simulation, because
- * both draw them from the seed. It counts what it sees: a message `begin` starts the clock, `report` is answered with the counts.
+ * both draw them from the seed. It counts what it sees, from the first request on, because starting workers is no part of a simulation; any message is
+ * answered with the counts.
  */
 const profile = profileOf(JSON.parse(process.argv[2] ?? '{}') as ProfileInput)
 const web = new Web(profile)
 
-let startedAt = 0
-let counts = { requests: 0, throttled: 0, served: 0 }
-let servedBySecond: number[] = []
-let lastServedAt = 0
+const counts = { requests: 0, throttled: 0 }
+const servedBySecond: number[] = []
+let startedAt: number | null = null
+let servedForMs = 0
 
 const origins = await Promise.all(Array.from(web.urls, (_, host) => listen(host)))
-process.on('message', (message) => {
-  if (message === 'begin') {
-    startedAt = performance.now()
-    counts = { requests: 0, throttled: 0, served: 0 }
-    servedBySecond = []
-    process.send?.({ kind: 'begun' })
-  } else process.send?.({ kind: 'report', ...counts, servedBySecond, lastServedMs: lastServedAt - startedAt })
-})
+process.on('message', () => process.send?.({ ...counts, servedBySecond, lastServedMs: servedForMs }))
 process.on('disconnect', () => process.exit())
-process.send?.({ kind: 'ready', origins, urls: Array.from(web.urls) })
+process.send?.({ origins, urls: Array.from(web.urls) })
 
 function listen(host: number): Promise<string> {
   const server = createServer((request, response) => void answer(host, request, response).catch(() => {}))
@@ -44,15 +38,18 @@ async function answer(host: number, { url = '/' }: IncomingMessage, response: Se
   if (url === '/robots.txt') return send(response, 404, '')
   const page = Number(url.slice(url.lastIndexOf('/') + 1))
   const given: Answer = { kind: 'page', latencyMs: 0 }
+  const now = performance.now()
+  startedAt ??= now
+  const since = startedAt
   counts.requests++
-  web.answer(host, performance.now(), given)
+  web.answer(host, now, given)
   await sleep(given.latencyMs)
   switch (given.kind) {
     case 'page':
-      served()
+      served(since)
       return send(response, 200, html(host, page))
     case 'not_found':
-      served()
+      served(since)
       return send(response, 404, '')
     case 'server_error':
       return send(response, 503, '')
@@ -67,10 +64,9 @@ async function answer(host: number, { url = '/' }: IncomingMessage, response: Se
 }
 
 /** A page that ends here: what it becomes afterwards takes no longer than a call to the queue. */
-function served(): void {
-  lastServedAt = performance.now()
-  counts.served++
-  countIn(servedBySecond, lastServedAt - startedAt)
+function served(since: number): void {
+  servedForMs = performance.now() - since
+  countIn(servedBySecond, servedForMs)
 }
 
 function retryAfter(): Record<string, string> {
