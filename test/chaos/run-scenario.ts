@@ -53,7 +53,7 @@ export interface Scenario {
   judge?(world: World, evidence: ScenarioEvidence): Promise<Violation[]> | Violation[]
 }
 
-export interface ScenarioEvidence {
+interface ScenarioEvidence {
   readonly accesses: readonly SeenAccess[]
   readonly history: readonly HistoryEvent[]
   /** How each worker ended after the crawl. */

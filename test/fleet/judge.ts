@@ -18,7 +18,7 @@ export interface Outage {
   readonly until: number | null
 }
 
-export interface OutageFigures {
+interface OutageFigures {
   readonly worker: string
   /** From the beginning of the outage to the last request of the host during it; 0 if there was none. */
   readonly silentAfterMs: number

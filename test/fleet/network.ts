@@ -19,7 +19,7 @@ const BRIDGE = `${PREFIX}switch`
 const TABLE = 'shf'
 const NETWORK = '10.177'
 export const SITE_NETWORK = `${NETWORK}.1`
-export const CONTROL = `${NETWORK}.0.1`
+const CONTROL = `${NETWORK}.0.1`
 /** Packets longer than this are lost in a black hole: a request of a few hundred bytes passes, a page of links does not. */
 const BLACK_HOLE_BYTES = 600
 
@@ -143,7 +143,7 @@ export class Network {
 }
 
 /** All of it, whoever created it; processes in a namespace of ours are ours. */
-export function removeAll(): void {
+function removeAll(): void {
   for (const line of ip('netns list').split('\n')) {
     const [name = ''] = line.split(' ')
     if (!name.startsWith(PREFIX)) continue
