@@ -10,7 +10,7 @@ Something breaks, and the site's log, a scan of the queue, the rows in Postgres 
 whether anything was lost, fetched twice or fetched too fast. Linux and root.
 
   --scenario a,b   only these
-  --all            all of them: about 13 minutes; without this option those marked * in --list, about 7
+  --all            all of them; without this option those marked * in --list. Each took 2 to 3 minutes on two busy cores
   --list           what there is
   --workers N      3 to 10 (3)
   --seed N         decides which worker is hit, and when (random)
