@@ -47,6 +47,7 @@ export interface Profile {
   readonly spec: CrawlSpec
   readonly retries: RetryPolicy
   readonly maxThrottles: number
+  /** A host that says nothing has failed after this long. */
   readonly timeoutMs: number
   readonly workers: number | 'auto'
   readonly maxWorkers: number
@@ -131,7 +132,7 @@ export function profileOf(input: unknown, spider: Spider | null = null, name = s
     spec,
     retries: retriesOf(crawl, given),
     maxThrottles: crawl.maxThrottles,
-    timeoutMs: crawl.fetch.totalMs,
+    timeoutMs: Math.min(crawl.fetch.totalMs, crawl.fetch.headersMs),
     workers: given.workers ?? 1,
     maxWorkers: given.maxWorkers ?? 50,
     concurrency: given.concurrency ?? AUTO_CONCURRENCY,

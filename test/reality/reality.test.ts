@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { profileOf } from '../../src/simulate/profile.js'
 import { type Course, compare, reached, verdict } from './course.js'
 import { drawSvg, drawText } from './draw.js'
 import { CASES, simulatedInput } from './profiles.js'
@@ -70,4 +71,8 @@ it('draws both curves over the same time', () => {
   const svg = drawSvg([{ title: 'pace', real, simulated }])
   expect(svg).toContain('<polyline')
   expect(svg).not.toMatch(/NaN|undefined/)
+})
+
+it('gives up on a silent host when a worker would: at the timeout of the headers, not of the whole response', () => {
+  expect(profileOf({}).timeoutMs).toBe(20_000)
 })

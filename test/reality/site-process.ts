@@ -52,7 +52,8 @@ async function answer(host: number, { url = '/' }: IncomingMessage, response: Se
       served(since)
       return send(response, 404, '')
     case 'server_error':
-      return send(response, 503, '')
+      // Not 503, which is a request to slow down.
+      return send(response, 500, '')
     case 'throttled':
       counts.throttled++
       return send(response, 429, '', retryAfter())

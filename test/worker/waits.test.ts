@@ -32,6 +32,19 @@ it('wakes within a tenth of a second when the visit is given up', async () => {
   expect(clock.mono() - began).toBeLessThanOrEqual(200)
 })
 
+it('wakes in time on a busy machine: the slices of a sleep do not add up their delays', async () => {
+  const { clock, leased } = visitParts()
+  let now = 0
+  const late = {
+    ...{ now: () => now, mono: () => now, after: clock.after },
+    sleep: async (ms: number) => {
+      now += ms + 25
+    },
+  }
+  await sleepUnlessStopped(4_000, leased(), late)
+  expect(now, 'late by one slice, not by forty').toBeLessThanOrEqual(4_025)
+})
+
 it('repeats a call while the queue is down, and passes on any other failure', async () => {
   const { clock, leased, ended } = visitParts()
   const down = new ShoalError('queue_down', 'the queue is down')
