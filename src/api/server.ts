@@ -34,7 +34,10 @@ export interface ServeOptions {
 }
 
 export interface Dashboard {
-  /** For people, with the token after the #, which browsers do not send. */
+  /**
+   * For people. A token that was created for this run is after the #, which browsers do not send. One that was given is left out: its owner knows it, and the
+   * address is printed where the logs of a container are kept.
+   */
   readonly url: string
   readonly token: string
   readonly port: number
@@ -117,7 +120,7 @@ export async function serveDashboard(parts: ApiParts, options: ServeOptions): Pr
   }
   let closing: Promise<void> | null = null
   return {
-    url: `${publicOrigin ?? `http://${shownHost(options.host)}:${port}`}/#token=${encodeURIComponent(token)}`,
+    url: `${publicOrigin ?? `http://${shownHost(options.host)}:${port}`}/${options.token === null ? `#token=${token}` : ''}`,
     token,
     port,
     close() {

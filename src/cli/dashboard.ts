@@ -49,6 +49,6 @@ export async function serveDashboardHere(
     { host: dashboardHost, port: dashboardPort, token, publicUrl, allowHosts: allowHost ?? [] },
   )
   if (json) output.json({ url: dashboard.url, port: dashboard.port })
-  else stderr.write(`dashboard: ${dashboard.url}\n`)
+  else stderr.write(`dashboard: ${dashboard.url}${token === null ? '' : ' (asks for the token you set)'}\n`)
   return () => dashboard.close()
 }

@@ -6,6 +6,7 @@ import { openFilesLimit, RAISE_LIMIT, tooFewFiles } from '../open-files.js'
 import { rendersPages, type Spider } from '../spider/spider.js'
 import { type BackendAddresses, type Backends, openBackends } from '../wire/backends.js'
 import { openSecrets } from '../worker/secrets.js'
+import { openPatiently } from './open-patiently.js'
 import { patient } from './patient.js'
 import { setupWarnings } from './setup-warnings.js'
 import { type SpiderSource, spiderFrom } from './spider-source.js'
@@ -19,19 +20,20 @@ export interface OpenedForWork {
   readonly direct: Backends
 }
 
-/** The spiders and backends of a command that works on crawls. */
+/** The spiders and backends of a command that works on crawls; `waitMs`: for a queue or store that is not there yet. */
 export async function openForWork(
   sources: readonly SpiderSource[],
   settings: BackendAddresses & { readonly proxies?: string | null },
   drain: AbortSignal,
   clock: Clock,
   log: Log,
+  waitMs = 0,
 ): Promise<OpenedForWork> {
   refuseLowLimit()
   const spiders = await unlessDrained(Promise.all(sources.map(spiderFrom)), drain)
   refuseTwins(spiders)
   refuseMemory(settings)
-  const opening = openBackends(settings)
+  const opening = openPatiently(() => openBackends(settings), waitMs, { drain, clock, log })
   const opened = await unlessDrained(opening, drain).catch((error: unknown) => {
     opening.then((late) => late.close()).catch(() => {})
     throw error

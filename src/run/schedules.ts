@@ -14,6 +14,7 @@ import { startWatchDuty } from './alerts/watch-duty.js'
 import { createCrawlStarter } from './crawl-starter.js'
 import { startScheduleDuties } from './duties/schedule-duties.js'
 import { openForWork, refuseMemoryQueue } from './open-for-work.js'
+import { SERVICE_WAIT_MS } from './open-patiently.js'
 import { poolsAtHand } from './pools-at-hand.js'
 import { fetchesFiles } from './seeds/seed-options.js'
 import { openSidecar, type Sidecar } from './sidecar.js'
@@ -37,7 +38,7 @@ export async function runSchedules(options: SchedulesOptions): Promise<void> {
   const log = createLog(settings.logLevel, clock, options.writeLog)
   const alerts = loadAlerts(settings.alerts, process.env)
   await withClosers(warnOf(log), async (closers) => {
-    const opened = await openForWork(options.sources, settings, drain, clock, log)
+    const opened = await openForWork(options.sources, settings, drain, clock, log, SERVICE_WAIT_MS)
     const { spiders, backends, direct } = opened
     closers.add(() => backends.close())
     const starter = createCrawlStarter(opened, { settings, clock, log })

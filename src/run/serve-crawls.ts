@@ -12,6 +12,7 @@ import { startQueueDuties } from './duties/queue-duties.js'
 import { startScheduleDuties } from './duties/schedule-duties.js'
 import { idleWatch, type SpiderWork } from './idle-watch.js'
 import { openForWork, readyForPages, refuseMemoryQueue } from './open-for-work.js'
+import { SERVICE_WAIT_MS } from './open-patiently.js'
 import { poolsAtHand } from './pools-at-hand.js'
 import { refuseUnscheduled } from './schedules.js'
 import { openSidecar, type Sidecar } from './sidecar.js'
@@ -61,7 +62,7 @@ export async function serveCrawls(options: ServeOptions): Promise<Served> {
   const localWorkers = createLocalWorkers(clock)
 
   return withClosers(warnOf(log), async (closers) => {
-    const opened = await openForWork(options.sources, settings, drain, clock, log)
+    const opened = await openForWork(options.sources, settings, drain, clock, log, SERVICE_WAIT_MS)
     const { spiders, backends, direct } = opened
     closers.add(() => backends.close())
     closers.add(surviveSpider(log))

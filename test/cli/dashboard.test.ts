@@ -48,6 +48,20 @@ describe('shoal dashboard', () => {
     expect((await fetch(new URL('/api/overview', address))).status).toBe(401)
   })
 
+  it.each([[[]], [['--json']]])('never prints a token that was given: %j', async (flags) => {
+    writeFileSync(join(cwd, 'token'), 'a-token-of-the-fleet')
+    const env = { SHOAL_TOKEN_FILE: join(cwd, 'token') }
+    const { child, result } = startCli(['dashboard', 'shop.ts', '--port', '0', ...flags], { cwd, env })
+    const printed = flags.length === 0 ? child.stderr : child.stdout
+    if (printed === null) throw new Error('its output is read')
+    await once(printed, 'data')
+    child.kill('SIGINT')
+    const { code, stdout, stderr } = await result
+    expect(code).toBe(0)
+    expect(stdout + stderr).toMatch(/http:\/\/127\.0\.0\.1:\d+\/["\s]/)
+    expect(stdout + stderr).not.toContain('token-of-the-fleet')
+  })
+
   it.each<[what: string, flags: string[], env: Record<string, string>, code: string]>([
     ['a port in use', ['--port', '<used>'], {}, 'dashboard_port'],
     ['no port at all', ['--port', 'many'], {}, 'config_invalid'],

@@ -9,13 +9,14 @@ import { IMAGES } from './images.js'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const PROJECT = 'shc'
 /** As the services `shop` and the spider of compose.yaml have them. */
-const SHOP = { seed: 1, pages: 1_000, bytes: 6_000, faults: 1 }
-const PACE = { delayMs: 40, concurrency: 4 }
+const SHOP = { seed: 1, pages: 500, bytes: 6_000, faults: 1 }
+/** One request at a time: with more, the shop's log shows when they arrive on a busy machine, and not when they were allowed. */
+const PACE = { delayMs: 40, concurrency: 1 }
 const RETRIES = 3
 /** What a worker of this crawl can have in flight when it is killed: the host allows no more at once. */
 const IN_FLIGHT = PACE.concurrency
 const HEALTH_MS = 1_000
-const CRAWL_MS = 300_000
+const CRAWL_MS = 400_000
 
 export interface Container {
   readonly name: string
@@ -33,6 +34,7 @@ export class Fleet {
   readonly #secrets: string
   readonly #port: number
   #stopHealth = () => {}
+  #killed = ''
 
   constructor(host: Host, port = 17_373) {
     this.#host = host
@@ -111,9 +113,9 @@ export class Fleet {
   /** The first process of a worker dies without a word, as when the machine runs out of memory. */
   async killWorker(): Promise<string> {
     await this.#until('pages fetched', 60_000, async () => (await this.accessLog()).length > 200)
-    const victim = (await this.containers()).find(({ service }) => service === 'worker')
-    if (victim === undefined) throw new StepFailed('no worker is running')
+    const victim = await this.#worker()
     process.kill(victim.pid, 'SIGKILL')
+    this.#killed = victim.name
     return `${victim.name}, after ${(await this.accessLog()).length} requests`
   }
 
@@ -160,28 +162,80 @@ export class Fleet {
       .map((line) => (JSON.parse(line) as { key: string }).key)
   }
 
-  async dashboard(): Promise<string> {
-    const at = `http://127.0.0.1:${this.#port}`
-    const status = async (path: string, headers = {}) => (await fetch(`${at}${path}`, { headers })).status
+  /** From the host through the published port, and from another container by service names, without a token and with it. */
+  async ports(): Promise<string> {
     const found = [
-      await status('/healthz'),
-      await status('/api/crawls'),
-      await status('/api/crawls', { authorization: `Bearer ${this.token}` }),
+      ...(await answers(`http://127.0.0.1:${this.#port}`, this.token)),
+      ...(await this.#answersInside('http://dashboard:7373')),
+      ...(await this.#answersInside('http://scheduler:9464')),
     ]
-    if (found.join() !== '200,401,200')
-      throw new StepFailed(`/healthz, without and with the token: ${found.join(', ')}`)
-    return '/healthz 200 without a token; API 401 without, 200 with it'
+    const wrong = found.filter(({ path, token, status }) => status !== (token || isProbe(path) ? 200 : 401))
+    if (wrong.length > 0) throw new StepFailed(wrong.map((one) => JSON.stringify(one)).join('\n'))
+    return `${found.length} answers: probes 200 without the token, the rest 401 without it and 200 with it`
+  }
+
+  async #answersInside(at: string): Promise<Answer[]> {
+    const worker = await this.#worker()
+    const script = `const { readFileSync } = await import('node:fs')
+      const token = readFileSync('/run/secrets/token', 'utf8').trim()
+      ${answers}
+      console.log(JSON.stringify(await answers('${at}', token)))`
+    const out = await this.#host.must('podman', [...['exec', worker.name, 'node', '--input-type=module', '-e', script]])
+    return JSON.parse(lastLine(out)) as Answer[]
+  }
+
+  async #worker(): Promise<Container> {
+    const worker = (await this.containers()).find(({ service }) => service === 'worker')
+    if (worker === undefined) throw new StepFailed('no worker is running')
+    return worker
+  }
+
+  /** Node is the first process: nobody else passes signals on to it, or collects children that died. */
+  async firstProcess(): Promise<string> {
+    const name = `${PROJECT}_procs`
+    await this.compose('run', '-d', '--name', name, 'cli', 'worker', 'shop.ts', '--procs', '2', '--grace', '20s')
+    let children: Process[] = []
+    await this.#until('two worker processes', 120_000, async () => {
+      children = (await this.#processes(name)).filter(({ parent }) => parent === '1')
+      return children.length === 2
+    })
+    await this.#host.must('podman', ['exec', name, 'sh', '-c', `kill -9 ${children[0]?.pid}`])
+    await this.#until('the killed child replaced', 60_000, async () => {
+      const now = (await this.#processes(name)).filter(({ parent, state }) => parent === '1' && state !== 'Z')
+      return now.length === 2 && now.every(({ pid }) => pid !== children[0]?.pid)
+    })
+    const left = (await this.#processes(name)).filter(({ state }) => state === 'Z')
+    if (left.length > 0) throw new StepFailed(`${left.length} children that died were not collected`)
+    const write = await this.#host.run('podman', ['exec', name, 'sh', '-c', 'touch /app/x 2>&1'])
+    if (write.code === 0 || !write.out.includes('Read-only')) throw new StepFailed('the root file system is writable')
+    await this.#host.must('podman', ['stop', '-t', '35', name])
+    const code = await this.#host.must('podman', ['inspect', '--format', '{{.State.ExitCode}}', name])
+    await this.#host.run('podman', ['rm', '-f', name])
+    if (code.trim() !== '0') throw new StepFailed(`--procs 2 ended with exit code ${code.trim()} after SIGTERM`)
+    return 'worker --procs 2: a killed child collected and replaced, root read-only, exit code 0 after SIGTERM'
+  }
+
+  async #processes(name: string): Promise<Process[]> {
+    const { out } = await this.#host.run('podman', ['top', name, 'pid', 'ppid', 'state'])
+    return out
+      .trim()
+      .split('\n')
+      .slice(1)
+      .map((line) => line.trim().split(/\s+/))
+      .map(([pid = '', parent = '', state = '']) => ({ pid, parent, state }))
   }
 
   /** As `docker compose stop`: the codes are those of the commands after SIGTERM. */
   async stop(): Promise<string> {
     this.#stopHealth()
+    const killed = (await this.containers()).find(({ name }) => name === this.#killed)
+    if (killed?.state !== 'running') throw new StepFailed(`${this.#killed} was not started again`)
     await this.compose('stop')
     const ended = await this.containers()
     const wrong = ended.filter(({ exitCode }) => exitCode !== 0)
     if (wrong.length > 0)
       throw new StepFailed(`exit codes: ${wrong.map(({ name, exitCode }) => `${name} ${exitCode}`).join(', ')}`)
-    return `exit code 0: ${ended.map(({ name }) => name).join(', ')}`
+    return `exit code 0: ${ended.map(({ service }) => service).join(', ')}; ${killed.name} restarted ${killed.restarts} times`
   }
 
   async logs(): Promise<string> {
@@ -197,7 +251,8 @@ export class Fleet {
       ['-f', join(ROOT, 'compose.yaml'), '-p', PROJECT, 'down', '-v', '-t', '5'],
       this.#env(),
     )
-    for (const { name } of await this.containers()) await this.#host.run('podman', ['rm', '-f', name])
+    const left = await this.#host.run('podman', ['ps', '-aq', '--filter', `name=^${PROJECT}_`])
+    for (const id of left.out.split('\n').filter(Boolean)) await this.#host.run('podman', ['rm', '-f', id])
   }
 
   async #until(what: string, ms: number, isTrue: () => Promise<boolean>): Promise<void> {
@@ -210,6 +265,33 @@ export class Fleet {
       await pause(500)
     }
   }
+}
+
+interface Process {
+  readonly pid: string
+  readonly parent: string
+  readonly state: string
+}
+
+interface Answer {
+  readonly path: string
+  readonly token: boolean
+  readonly status: number
+}
+
+/** Also runs in a container, as text: it uses nothing but what is in it. */
+async function answers(at: string, token: string): Promise<Answer[]> {
+  const found: Answer[] = []
+  for (const path of ['/healthz', '/readyz', '/metrics', '/scale'])
+    for (const sends of [false, true]) {
+      const { status } = await fetch(at + path, sends ? { headers: { authorization: `Bearer ${token}` } } : {})
+      found.push({ path: at + path, token: sends, status })
+    }
+  return found
+}
+
+function isProbe(path: string): boolean {
+  return path.endsWith('/healthz') || path.endsWith('/readyz')
 }
 
 interface Inspected {

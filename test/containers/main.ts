@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { Fleet } from './fleet.js'
 import { Host, StepFailed } from './host.js'
-import { build, fileHashes, IMAGES, standIns } from './images.js'
+import { build, exists, fileHashes, IMAGES, sizeOf, standIns } from './images.js'
 
 /**
  * `npm run containers`: builds the image and runs compose.yaml with podman, on a bare Debian machine. Three workers crawl the demo shop, one of them is
@@ -11,6 +11,8 @@ const { values } = parseArgs({
   options: {
     /** Builds both variants; `--no-chromium` leaves out the larger one. */
     'no-chromium': { type: 'boolean', default: false },
+    /** Uses the images of the last run as they are, whatever changed since then. */
+    reuse: { type: 'boolean', default: false },
     /** Builds a second time without any cache, and compares every file. */
     twice: { type: 'boolean', default: false },
   },
@@ -39,8 +41,8 @@ function seconds(since: number): string {
 async function everything(): Promise<void> {
   await step('programs', () => host.installTools())
   await step('stand-ins for base images', () => standIns(host))
-  await step('image shoal', () => build(host, IMAGES.shoal, null))
-  if (!values['no-chromium']) await step('image shoal, chromium', () => build(host, IMAGES.chromium, 'chromium'))
+  await step('image shoal', () => built(IMAGES.shoal, null))
+  if (!values['no-chromium']) await step('image shoal, chromium', () => built(IMAGES.chromium, 'chromium'))
   if (values.twice) await step('built again, compared', rebuilt)
   endApi = await host.serveApi()
   await step('secrets', () => fleet.createSecrets())
@@ -49,7 +51,7 @@ async function everything(): Promise<void> {
     return 'valid'
   })
   await step('compose up', () => fleet.up(3))
-  await step('dashboard', () => fleet.dashboard())
+  await step('ports', () => fleet.ports())
   let crawl = ''
   await step('crawl started', async () => {
     crawl = await fleet.startCrawl()
@@ -58,7 +60,13 @@ async function everything(): Promise<void> {
   await step('a worker killed (SIGKILL)', () => fleet.killWorker())
   await step('crawl finished', () => fleet.finish(crawl))
   await step('judged by shop and Postgres', () => fleet.judge())
+  await step('first process', () => fleet.firstProcess())
   await step('compose stop', () => fleet.stop())
+}
+
+async function built(image: string, target: string | null): Promise<string> {
+  if (!values.reuse || !(await exists(host, image))) await build(host, image, target)
+  return sizeOf(host, image)
 }
 
 async function rebuilt(): Promise<string> {

@@ -49,10 +49,12 @@ export function dashboardCommand(program: Command): void {
 async function serve(session: Session, sources: readonly SpiderSource[], drain: AbortSignal): Promise<void> {
   const { settings, clock } = session
   const log = createLog(settings.logLevel, clock, (line) => stderr.write(line))
-  const [{ createCrawlStarter, noCrawlStarter }, { openForWork, refuseMemoryQueue }] = await Promise.all([
-    import('../../run/crawl-starter.js'),
-    import('../../run/open-for-work.js'),
-  ])
+  const [{ createCrawlStarter, noCrawlStarter }, { openForWork, refuseMemoryQueue }, { SERVICE_WAIT_MS }] =
+    await Promise.all([
+      import('../../run/crawl-starter.js'),
+      import('../../run/open-for-work.js'),
+      import('../../run/open-patiently.js'),
+    ])
   refuseMemoryQueue(settings)
   session.noteAddresses()
   const parts = { log, localWorkers: null, drain }
@@ -65,7 +67,7 @@ async function serve(session: Session, sources: readonly SpiderSource[], drain: 
     return
   }
   await withClosers(warnOf(log), async (closers) => {
-    const opened = await openForWork(sources, settings, drain, clock, log)
+    const opened = await openForWork(sources, settings, drain, clock, log, SERVICE_WAIT_MS)
     const { spiders, direct } = opened
     closers.add(() => direct.close())
     const starter = createCrawlStarter(opened, { settings, clock, log })
