@@ -25,7 +25,7 @@ const LONG_TAIL = 0.3
 
 export function adviceFor(profile: Profile, result: SimulationResult): string {
   const { workers, limits, doneAt, endMs, lastHosts } = result
-  const used = profile.workers === 'auto' ? workers.mean : profile.workers
+  const used = profile.workers
   const [first] = limits.filter(({ limit }) => limit !== 'none')
   const [last] = lastHosts
   const tail =

@@ -52,7 +52,7 @@ function scaled(value: number, doublings: number): number {
 }
 
 /** Abramowitz and Stegun 26.2.23: the standard normal deviate that a share `p` (0 … 1) lies below, to 0.0005. */
-export function normalQuantile(p: number): number {
+function normalQuantile(p: number): number {
   const tail = Math.min(p, 1 - p)
   const t = Math.sqrt(-2 * ln(tail))
   const z =

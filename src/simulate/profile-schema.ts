@@ -3,7 +3,7 @@ import { atLeastOne, count, duration, options, size } from '../options.js'
 
 /** More than this would not fit into memory, or take days. */
 export const MOST_URLS = 10_000_000_000
-export const MOST_HOSTS = 10_000_000
+const MOST_HOSTS = 10_000_000
 const MOST_WORKERS = 100_000
 
 const share = z.number().min(0).max(1)
@@ -102,9 +102,7 @@ export const profileSchema = options(
       bytes: size.optional(),
       time: duration({ max: Number.MAX_SAFE_INTEGER }).optional(),
     }).optional(),
-    workers: z.union([z.literal('auto'), atLeastOne.max(MOST_WORKERS)]).optional(),
-    /** With `workers: 'auto'`. */
-    maxWorkers: atLeastOne.max(MOST_WORKERS).optional(),
+    workers: atLeastOne.max(MOST_WORKERS).optional(),
     concurrency: atLeastOne.max(10_000).optional(),
     /** Of one worker, in bytes per second; 0: no limit. */
     bandwidth: size.optional(),

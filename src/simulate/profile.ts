@@ -49,8 +49,7 @@ export interface Profile {
   readonly maxThrottles: number
   /** A host that says nothing has failed after this long. */
   readonly timeoutMs: number
-  readonly workers: number | 'auto'
-  readonly maxWorkers: number
+  readonly workers: number
   readonly concurrency: number
   /** Bytes per millisecond; Infinity: no limit. */
   readonly bandwidth: number
@@ -134,7 +133,6 @@ export function profileOf(input: unknown, spider: Spider | null = null, name = s
     maxThrottles: crawl.maxThrottles,
     timeoutMs: Math.min(crawl.fetch.totalMs, crawl.fetch.headersMs),
     workers: given.workers ?? 1,
-    maxWorkers: given.maxWorkers ?? 50,
     concurrency: given.concurrency ?? AUTO_CONCURRENCY,
     bandwidth:
       given.bandwidth === undefined || given.bandwidth === 0 ? Number.POSITIVE_INFINITY : given.bandwidth / 1_000,

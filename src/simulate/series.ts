@@ -11,17 +11,13 @@ export interface Stretch {
   throttled: number
   pending: number
   workers: number
-  usefulWorkers: number
   /** Slots in use, on average over the samples. */
   busy: number
   /** How many samples found each limit. */
   readonly limits: Record<Limit, number>
 }
 
-export type Sample = Pick<
-  Stretch,
-  'ended' | 'requests' | 'retries' | 'throttled' | 'pending' | 'workers' | 'usefulWorkers' | 'busy'
->
+export type Sample = Pick<Stretch, 'ended' | 'requests' | 'retries' | 'throttled' | 'pending' | 'workers' | 'busy'>
 
 /** Twice as many as a terminal has columns: halved, they still fill one. */
 const MOST_STRETCHES = 256
@@ -39,7 +35,6 @@ export class Series {
     throttled: 0,
     pending: 0,
     workers: 0,
-    usefulWorkers: 0,
     busy: 0,
   }
 

@@ -23,8 +23,6 @@ export class SimulatedWorker {
   /** Slots that were free when links were handed out, and links that it got. */
   wanted = 0
   got = 0
-  /** It takes no more links: the autoscaler has ended it. */
-  isStopping = false
   readonly startedAt: number
 
   constructor(id: number, profile: Profile, time: VirtualTime) {
@@ -44,7 +42,7 @@ export class SimulatedWorker {
   }
 
   get free(): number {
-    return this.isStopping || this.slots.isFullOfBodies ? 0 : Math.max(0, this.slots.now - this.busy)
+    return this.slots.isFullOfBodies ? 0 : Math.max(0, this.slots.now - this.busy)
   }
 
   /** Like the event loop counts it: all the time in which nothing was to be done. */

@@ -100,7 +100,7 @@ export class Simulation {
   readonly queue: SimulatedQueue
   readonly web: Web
   readonly series = new Series()
-  readonly workers: SimulatedWorker[] = []
+  readonly workers: readonly SimulatedWorker[]
   readonly totals: Totals = {
     ...{ done: 0, dead: 0, requests: 0, retries: 0, throttled: 0, banned: 0, bytes: 0, slotMs: 0, queueMs: 0 },
   }
@@ -144,7 +144,7 @@ export class Simulation {
     this.#proxies = profile.proxies === null ? null : new SimulatedProxies(profile, profile.proxies)
     this.#stalledMs = STALLED_MS + 4 * Math.max(profile.robots.delayMs, profile.spec.limits.delayMs)
     this.#sampleAt = BEGIN + this.series.widthMs
-    this.setWorkers(profile.workers === 'auto' ? 1 : profile.workers)
+    this.workers = Array.from({ length: profile.workers }, (_, id) => new SimulatedWorker(id, profile, this.#time))
     this.#seed()
     this.#dispatch(null)
   }
@@ -166,20 +166,6 @@ export class Simulation {
   run(events: number): boolean {
     for (let left = events; left > 0; left--) if (!this.#step()) return true
     return false
-  }
-
-  /** Starts workers, or lets some finish what they have. */
-  setWorkers(count: number): void {
-    let active = this.workers.filter(({ isStopping }) => !isStopping).length
-    for (const worker of this.workers.toReversed()) {
-      if (active <= count) break
-      if (worker.isStopping) continue
-      worker.isStopping = true
-      active--
-    }
-    this.#isFull = false
-    for (; active < count; active++)
-      this.workers.push(new SimulatedWorker(this.workers.length, this.profile, this.#time))
   }
 
   /** False: nothing is left to do. */
@@ -554,7 +540,6 @@ export class Simulation {
 
   #sample(): void {
     const { totals, queue, series } = this
-    const active = this.workers.reduce((all, { isStopping }) => all + (isStopping ? 0 : 1), 0)
     series.add(
       {
         ended: this.ended,
@@ -562,20 +547,19 @@ export class Simulation {
         retries: totals.retries,
         throttled: totals.throttled + totals.banned,
         pending: queue.pending,
-        workers: active,
-        usefulWorkers: 0,
+        workers: this.workers.length,
         busy: this.#inFlight,
       },
-      this.#limit(active),
+      this.#limit(),
     )
     this.#sampleAt = BEGIN + (series.stretches.length + 1) * series.widthMs
   }
 
   /** What holds it up at this moment, as `shoal status` would say. */
-  #limit(active: number): Limit {
+  #limit(): Limit {
     const { queue, series, totals } = this
     const cpuMs = this.workers.reduce((all, worker) => all + worker.cpuMs, 0)
-    const cpuBusy = (cpuMs - this.#cpuMsBefore) / (series.widthMs * Math.max(1, active))
+    const cpuBusy = (cpuMs - this.#cpuMsBefore) / (series.widthMs * this.workers.length)
     const queueBusy = (totals.queueMs - this.#queueMsBefore) / series.widthMs
     this.#cpuMsBefore = cpuMs
     this.#queueMsBefore = totals.queueMs

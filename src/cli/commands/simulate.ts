@@ -18,8 +18,7 @@ interface SimulateFlags extends ArgFlags {
   readonly urls?: number
   readonly hosts?: number
   readonly seeds?: number | 'all'
-  readonly workers?: number | 'auto'
-  readonly maxWorkers?: number
+  readonly workers?: number
   readonly concurrency?: number | 'auto'
   /** As text: `proxies` is also the name of a setting, which is a file. */
   readonly proxies?: string
@@ -47,12 +46,7 @@ export function simulateCommand(program: Command): void {
       "URLs known at the start; 'all': none is found by links (default: one per host)",
       quantityOrAll,
     )
-    .option(
-      '--workers <n>',
-      "number of worker processes, or 'auto': as many as are useful (default: 1)",
-      wholeNumberOrAuto,
-    )
-    .option('--max-workers <n>', 'with --workers auto: never more than this (default: 50)', wholeNumber)
+    .option('--workers <n>', 'number of worker processes (default: 1)', wholeNumber)
     .option('--concurrency <n>', 'pages that a worker visits at once (default: 64)', wholeNumberOrAuto)
     .option('--proxies <n>', 'number of proxies; each keeps the pace of the spider on every host')
     .option('--delay <duration>', "delay between two requests to a host, instead of the spider's")
@@ -168,7 +162,7 @@ async function readProfile(file: string): Promise<Readonly<Record<string, unknow
 
 /** Flags win over the profile. */
 function withFlags(given: Readonly<Record<string, unknown>>, flags: SimulateFlags): Record<string, unknown> {
-  const { urls, hosts, seeds, workers, maxWorkers, concurrency, proxies, delay, latency, seed } = flags
+  const { urls, hosts, seeds, workers, concurrency, proxies, delay, latency, seed } = flags
   const part = (name: string) => (typeof given[name] === 'object' ? { ...given[name] } : {})
   const prices = {
     ...(flags.priceWorkerHour !== undefined && { workerHour: flags.priceWorkerHour }),
@@ -182,7 +176,6 @@ function withFlags(given: Readonly<Record<string, unknown>>, flags: SimulateFlag
     ...(hosts !== undefined && { hosts }),
     ...(seeds !== undefined && { seeds }),
     ...(workers !== undefined && { workers }),
-    ...(maxWorkers !== undefined && { maxWorkers }),
     ...(typeof concurrency === 'number' && { concurrency }),
     ...(proxies !== undefined && { proxies: { ...part('proxies'), count: proxyCount(proxies) } }),
     ...(delay !== undefined && { pace: { ...part('pace'), delay: delay === '0' ? 0 : delay } }),

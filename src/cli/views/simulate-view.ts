@@ -50,7 +50,7 @@ export function showSimulation(output: Output, profile: Profile, result: Simulat
 }
 
 function titleOf({ name, urls, hosts, workers, proxies }: Profile): string {
-  const fleet = workers === 'auto' ? 'as many workers as are useful' : plural(workers, 'worker')
+  const fleet = plural(workers, 'worker')
   const through = proxies === null ? '' : `, ${plural(proxies.count, 'proxy', 'proxies')}`
   return `${name}: ${plural(urls, 'URL')} on ${plural(hosts, 'host')}, ${fleet}${through}`
 }
