@@ -249,7 +249,10 @@ for (const [path, body] of Object.entries(pages)) {
 }
 // A page that is written by hand, with tables that are computed.
 const SIZING = 'docs/sizing.md'
-const sized = withTables(textOf(SIZING) ?? '', sizingTables(FIGURES))
+const sized = withTables(
+  textOf(SIZING) ?? '',
+  sizingTables(FIGURES, JSON.parse(textOf('scripts/sizing-examples.json') ?? '[]')),
+)
 if (!checking) writeFileSync(new URL(SIZING, root), sized)
 else if (textOf(SIZING) !== sized) {
   stale++

@@ -11,7 +11,7 @@ const MOST_QUEUED = 0.5
 const URLS_PER_HOST = 1_000
 
 /** By the name of the table, as rows of cells; the first row is the head. */
-export function sizingTables(figures) {
+export function sizingTables(figures, simulated) {
   return {
     'pages per core': pagesPerCore(figures),
     'queue bytes': queueBytes(figures),
@@ -20,7 +20,51 @@ export function sizingTables(figures) {
     'store bytes': storeBytes(figures),
     network: network(figures),
     machines: machines(figures),
+    examples: examples(simulated),
   }
+}
+
+const LIMIT_NAMES = {
+  host_pace: 'the pace of hosts',
+  workers: 'workers',
+  hosts: 'slow hosts',
+  links: 'links',
+  retries: 'retries',
+}
+
+/** Those that were simulated (simulate-examples.js); the others are commands without a result. */
+function examples(simulated) {
+  return [
+    [
+      '`shoal simulate examples/broad.json` …',
+      'ends after',
+      'limited by',
+      'workers needed',
+      'Redis',
+      'Postgres',
+      'cost',
+    ],
+    ...simulated.map(({ urls, hosts, workers, result }) => {
+      const command = `\`--urls ${urls} --hosts ${hosts} --workers ${workers}\``
+      if (result === null) return [command, ...Array(6).fill('–')]
+      return [
+        command,
+        hoursOrDays(result.endMs),
+        result.limits
+          .map(({ limit, share }) => `${LIMIT_NAMES[limit] ?? limit} ${Math.round(100 * share)} %`)
+          .join(', '),
+        String(result.workersNeeded),
+        size(result.queueBytes),
+        size(result.storeBytes),
+        round(result.cost, 2),
+      ]
+    }),
+  ]
+}
+
+function hoursOrDays(ms) {
+  const hours = ms / (HOUR_S * 1_000)
+  return hours < 48 ? `${hours.toFixed(1)} h` : `${(hours / 24).toFixed(1)} days`
 }
 
 function pagesPerCore({ worker, browser }) {
