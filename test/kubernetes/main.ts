@@ -246,7 +246,7 @@ async function run(): Promise<number> {
     ...{ token: TOKEN, 'redis.conf': 'requirepass secret', postgres_password: 'secret' },
   })
   closers.push(() => rmSync(manifests, { recursive: true, force: true }))
-  site.shape((host) => (host < 35 ? 40 : 110))
+  site.shape((host) => (host < 35 ? 30 : 80))
   const objects = runOverlay(manifests, site)
   await api.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shoal' } })
   await refusesUnknownField(api, objects)
@@ -280,7 +280,7 @@ async function run(): Promise<number> {
   const firstPages = site.pages
   mark(world, 'no workers')
 
-  site.shape(() => 110)
+  site.shape(() => 90)
   const secondFrom = Date.now()
   mark(world, 'second crawl')
   await startCrawl(world, spider)

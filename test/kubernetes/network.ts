@@ -33,7 +33,8 @@ export async function createNetwork(siteHosts: number): Promise<void> {
     (_, index) => `ip addr add ${siteAddress(index)}/32 dev ${BRIDGE}`,
   )
   await shell(
-    `ip link add ${BRIDGE} type bridge`,
+    // Without an address of its own, a bridge has the lowest of its ports. When a pod went, that changed, and the others could connect to nothing for a minute.
+    `ip link add ${BRIDGE} address 02:87:00:00:00:01 type bridge`,
     `ip addr add ${HOST_ADDRESS}/16 dev ${BRIDGE}`,
     `ip link set ${BRIDGE} up`,
     ...addresses,
