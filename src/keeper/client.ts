@@ -8,7 +8,7 @@ const RESTART_AFTER_MS = 1_000
 
 /**
  * The keeper thread of this process. One that ends is replaced, and each worker gets a port of the new one: a worker whose beats had ended with
- * the thread lost every lease, and went on with pages that others fetched again.
+ * the thread lost every lease, and continued with pages that others fetched again.
  */
 export class KeeperThread {
   readonly #address: string
