@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander'
 import { maskUrl } from '../../config.js'
-import { asShoalError, EXIT } from '../../errors.js'
+import { asShoalError, EXIT, ShoalError } from '../../errors.js'
 import type { Served } from '../../run/serve-crawls.js'
 import { guide } from '../help.js'
-import { acts, wholeNumberOrAuto, workerOptions } from '../session.js'
+import { acts, wholeNumber, wholeNumberOrAuto, workerOptions } from '../session.js'
 import { sidecarFor, sidecarOptions } from '../sidecars.js'
 import { withSignals } from '../signals.js'
 import { type ArgFlags, argOption, fileSources } from '../spider-choice.js'
@@ -14,6 +14,7 @@ import { turnLine } from './schedule.js'
 
 interface WorkerFlags extends ArgFlags {
   readonly procs: number | 'auto'
+  readonly max?: number
   readonly exitWhenIdle: boolean
   readonly schedule: boolean
   readonly dashboard: boolean
@@ -36,6 +37,11 @@ export function workerCommand(program: Command): void {
       wholeNumberOrAuto,
       1,
     )
+    .option(
+      '--max <n>',
+      'with --procs auto: as many processes as are useful in the whole fleet, at most this many, also more than cores while they wait for hosts',
+      wholeNumber,
+    )
     .option('--exit-when-idle', 'stop when no crawl of these spiders has work left', false)
     .addOption(
       new Option('--schedule', 'also start crawls of these spiders on their schedules')
@@ -45,6 +51,7 @@ export function workerCommand(program: Command): void {
     .action(
       acts(async (session, files: string[], flags: WorkerFlags) => {
         const { settings, output, json } = session
+        refuseMaxAlone(flags)
         const note = (line: string) => {
           if (!json) output.note(line)
         }
@@ -56,6 +63,7 @@ export function workerCommand(program: Command): void {
             settings,
             sources: fileSources(files, flags),
             workers: flags.procs,
+            max: flags.max,
             exitWhenIdle: flags.exitWhenIdle,
             schedule: flags.schedule,
             sidecar: sidecarFor(session, flags, false),
@@ -64,7 +72,7 @@ export function workerCommand(program: Command): void {
             onTurn: (spider, taken) => note(turnLine(spider, taken)),
             onStart: (spiders) =>
               note(
-                `working on ${clean(spiders.join(', '))} from ${maskUrl(settings.queue)}, ${processesText(flags.procs)} × at most ${plural(settings.concurrency, 'page')} at once`,
+                `working on ${clean(spiders.join(', '))} from ${maskUrl(settings.queue)}, ${processesText(flags)} × at most ${plural(settings.concurrency, 'page')} at once`,
               ),
           }).catch(unlessStarting)
           if (json) output.json(served)
@@ -78,6 +86,7 @@ export function workerCommand(program: Command): void {
     examples: [
       ['worker books.ts --queue redis://queue.example', 'on as many machines as you like'],
       ['worker books.ts --procs auto', 'one process, and more while CPU is the bottleneck and a core is idle'],
+      ['worker books.ts --procs auto --max 8', 'as many processes as help the fleet, 1 to 8 of them here'],
       ['worker books.ts shops.ts --procs 4', 'four processes, each for the crawls of both spiders'],
       ['worker books.ts --proxies pools.json --pool residential --country de', 'all requests through these proxies'],
       ['worker books.ts --schedule', 'start crawls on schedule and fetch their pages'],
@@ -94,6 +103,22 @@ function unlessStarting(thrown: unknown): Served {
   return { spiders: [], seconds: 0, endedBy: 'signal' }
 }
 
-function processesText(procs: WorkerFlags['procs']): string {
-  return procs === 'auto' ? '1 or more processes' : plural(procs, 'process', 'processes')
+const MOST_PROCESSES = 1_024
+
+function refuseMaxAlone({ procs, max }: WorkerFlags): void {
+  if (max === undefined) return
+  if (procs !== 'auto')
+    throw new ShoalError('usage', '--max is the limit of --procs auto', {
+      hint: `Pass --procs auto --max ${max}, or --procs ${max} for a fixed number.`,
+    })
+  if (max > MOST_PROCESSES)
+    throw new ShoalError('usage', `--max: expected a whole number from 1 to ${MOST_PROCESSES}`, {
+      hint: 'A process takes about 100 MB of memory.',
+    })
+}
+
+function processesText({ procs, max }: WorkerFlags): string {
+  if (procs !== 'auto') return plural(procs, 'process', 'processes')
+  if (max === undefined) return '1 or more processes'
+  return max === 1 ? '1 process' : `1 to ${max} processes`
 }

@@ -59,7 +59,7 @@ export function usefulWorkers(
 ): UsefulWorkers {
   const ours = crawls.filter(({ stats }) => spiders.has(stats.spider))
   const known = workers.filter((worker) => serves(worker, spiders))
-  const fleet = known.filter(({ state }) => state !== 'missing' && state !== 'draining')
+  const fleet = known.filter(counts)
   const alive = fleet.length
   const most = slots ?? slotsEach(alive > 0 ? fleet : known)
   const left = linksLeft(ours)
@@ -96,6 +96,15 @@ export function usefulWorkers(
   // Links that nobody may fetch yet keep one worker.
   const { workers: count, why } = stay > decided.workers ? { workers: stay, why: BLOCKED } : decided
   return answer({ workers: Math.max(1, count), why }, useful, slotsPerWorker)
+}
+
+/** Those that the figure is compared with. */
+export function countedWorkers({ workers }: FleetReading, spiders: ReadonlySet<string>): AdvisedWorker[] {
+  return workers.filter((worker) => serves(worker, spiders) && counts(worker))
+}
+
+function counts({ state }: AdvisedWorker): boolean {
+  return state !== 'missing' && state !== 'draining'
 }
 
 interface Decided {

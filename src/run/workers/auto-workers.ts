@@ -1,18 +1,10 @@
 import type { Clock } from '../../clock.js'
-import { isAway } from '../../errors.js'
-import type { Frontier } from '../../frontier/frontier.js'
 import type { Log } from '../../log.js'
 import { VITALS_MS, type Vitals } from '../../observe/vitals/vitals.js'
 import type { LocalWorkers } from './local-workers.js'
 import type { MachineCpu } from './machine-cpu.js'
-import {
-  isWorthAProcess,
-  NO_CHANGE_YET,
-  type ProcessCountState,
-  type ProcessSample,
-  processChange,
-  processesChanged,
-} from './process-count.js'
+import type { ProcessSample } from './process-count.js'
+import type { ProcessRule } from './process-rules.js'
 import type { RunningWorker } from './start-worker.js'
 
 const SAMPLE_MS = 1_000
@@ -28,20 +20,18 @@ export interface AutoWorkersOptions {
   readonly startProcess: () => RunningWorker
   readonly localWorkers: Pick<LocalWorkers, 'list'>
   readonly cpu: MachineCpu
-  /** How many links of our crawls are waiting. Asked only when a process would be added. */
-  readonly queued: () => Promise<number>
+  readonly rule: ProcessRule
   readonly clock: Clock
   readonly log: Log
   readonly graceMs: number
 }
 
-/** As many worker processes as the work can use, decided by `processChange`. To its owner it looks like one worker. */
+/** As many worker processes as its rule decides. To its owner it looks like one worker. */
 export function autoWorkers(options: AutoWorkersOptions): RunningWorker {
-  const { first, cpu, clock, log } = options
+  const { first, rule, cpu, clock, log } = options
   /** The newest last: it leaves first. */
   const others: RunningWorker[] = []
   const running = new Set<RunningWorker>()
-  let state: ProcessCountState = NO_CHANGE_YET
   /** Somebody drains workers, or stops us: the number is theirs to decide. */
   let fixed = false
   let allDrained = true
@@ -77,41 +67,41 @@ export function autoWorkers(options: AutoWorkersOptions): RunningWorker {
     }, failed)
   }
 
-  const add = () => {
+  const add = (why: string) => {
     const worker = options.startProcess()
     others.push(worker)
     follow(worker)
-    state = processesChanged(clock.mono())
-    log.info('worker.added', { processes: others.length + 1, why: 'CPU is the bottleneck and a core is idle' })
+    rule.changed(clock.mono())
+    log.info('worker.added', { processes: others.length + 1, why })
   }
 
-  const remove = () => {
+  const remove = (why: string) => {
     const worker = others.pop()
     if (worker === undefined) return
-    state = processesChanged(clock.mono())
-    log.info('worker.removed', { processes: others.length + 1, why: 'the other processes have room for its work' })
+    rule.changed(clock.mono())
+    log.info('worker.removed', { processes: others.length + 1, why })
     void worker.stop(options.graceMs)
   }
 
   const decide = async () => {
     const workers = options.localWorkers.list()
-    const decided = processChange(state, {
+    const { change, why } = await rule.next({
       atMs: clock.mono(),
-      processes: running.size,
-      ...{ cores: cpu.cores, idleCores: cpu.idleCores(), ...loadOf(workers) },
+      ...{ processes: running.size, leaving: running.size - others.length - 1 },
+      ...{ cores: cpu.cores, idleCores: cpu.idleCores(), ...loadOf(workers), pagesPerSecond: pagesPerSecond(workers) },
     })
-    state = decided.state
-    if (decided.change === 'fewer') remove()
-    if (decided.change !== 'more') return
-    if (isWorthAProcess(await waiting(options.queued), pagesPerSecond(workers)) && !fixed) add()
-    // Asked again when the loops have been full for as long once more.
-    else state = { ...state, fullSince: null }
+    if (fixed) return
+    if (change === 'fewer') remove(why)
+    if (change === 'more') add(why)
   }
 
   const watch = () => {
     cancel = clock.after(SAMPLE_MS, () => {
       if (fixed) return
-      decide().then(watch, failed)
+      decide().then(watch, (error: unknown) => {
+        // The backends of a command that was stopped meanwhile are closed.
+        if (!fixed) failed(error)
+      })
     })
   }
 
@@ -150,21 +140,4 @@ function pagesPerSecond(workers: Reports): number {
 
 function rateOf({ at, pages, earlier }: Vitals): number {
   return earlier === null || at <= earlier.at ? 0 : ((pages - earlier.pages) * 1_000) / (at - earlier.at)
-}
-
-/** A queue that is down has nothing for another process. */
-async function waiting(queued: () => Promise<number>): Promise<number> {
-  try {
-    return await queued()
-  } catch (error) {
-    if (isAway(error)) return 0
-    throw error
-  }
-}
-
-/** Links that wait in the running crawls of these spiders. */
-export async function queuedOf(frontier: Pick<Frontier, 'crawls' | 'stats'>, spiders: ReadonlySet<string>) {
-  const ours = (await frontier.crawls()).filter(({ spider, state }) => state === 'running' && spiders.has(spider))
-  const all = await Promise.all(ours.map(({ id }) => frontier.stats(id)))
-  return all.reduce((sum, { queued }) => sum + queued, 0)
 }

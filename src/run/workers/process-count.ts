@@ -27,19 +27,19 @@ export type ProcessChange = 'more' | 'fewer' | null
 export const NO_CHANGE_YET: ProcessCountState = { fullSince: null, slackSince: null, changedAt: null }
 
 /** An event loop that is busy for this share of the time is full; the same figure as in the advice (observe/snapshots/advice.ts). */
-const LOOP_FULL = 0.85
+export const LOOP_FULL = 0.85
 /** Most of a core is idle, so another process gets more than it takes from the others. */
-const IDLE_CORE = 0.5
+export const IDLE_CORE = 0.5
 /** A crawl that ends in a few seconds never pays for another process, which costs 1.5 CPU seconds to start. */
-const FULL_FOR_MS = 3_000
+export const FULL_FOR_MS = 3_000
 /** If the others were this busy after one has left, they would still have room: far below LOOP_FULL, so that the number does not swing. */
-const LOOP_EASY = 0.6
+export const LOOP_EASY = 0.6
 /** Ten times as long as it takes to add one: a process that is too many costs memory, one too few costs speed. */
-const SLACK_FOR_MS = 30_000
+export const SLACK_FOR_MS = 30_000
 /** A new process needs some seconds to start and to take its share. Until then the figures are those of before. */
-const SETTLE_MS = 6_000
+export const SETTLE_MS = 6_000
 /** A process is added only if there is memory for this many of its size. */
-const MEMORY_FOR = 2
+export const MEMORY_FOR = 2
 /** What is waiting must keep the processes busy for this long: starting one takes two seconds, and it has to pay off. */
 const WORTH_SECONDS = 10
 

@@ -1,6 +1,7 @@
 import { systemClock, systemRandom } from '../../clock.js'
 import { type ProcessSettings, processSettings } from '../../config.js'
 import type { Log } from '../../log.js'
+import { readFleet } from '../../observe/snapshots/read-scale.js'
 import type { Vitals } from '../../observe/vitals/vitals.js'
 import type { Spider } from '../../spider/spider.js'
 import { catchUncaught } from '../../uncaught.js'
@@ -11,14 +12,16 @@ import { openTracing } from '../open-tracing.js'
 import type { PoolsAtHand } from '../pools-at-hand.js'
 import { refuseToEndForSpider } from '../refuse-to-end.js'
 import type { SpiderSource } from '../spider-source.js'
-import { autoWorkers, queuedOf } from './auto-workers.js'
+import { autoWorkers } from './auto-workers.js'
 import { drainable } from './drain-watch.js'
 import { forkWorker } from './fork-worker.js'
 import { createLocalWorkers, type LocalWorkers } from './local-workers.js'
 import { machineCpu } from './machine-cpu.js'
 import { postVitals } from './post-vitals.js'
+import { cpuRule, queuedOf, usefulRule } from './process-rules.js'
 import type { RunningWorker } from './start-worker.js'
 import { superviseWorker } from './supervise.js'
+import { type FleetShare, fleetShare } from './useful-count.js'
 import { workerIds } from './worker-ids.js'
 
 /** Number of worker processes (1 runs in this process). `auto`: one at first, more while CPU is the bottleneck and a core is idle. */
@@ -28,6 +31,8 @@ export interface WorkersOrder {
   readonly settings: ProcessSettings
   readonly sources: readonly SpiderSource[]
   readonly workers: WorkerCount
+  /** With `auto`: as many as are useful in the whole fleet, at most this many here. Left out: CPU alone decides. */
+  readonly max?: number | undefined
   /** Receives the vitals of all of them. */
   readonly localWorkers?: LocalWorkers
 }
@@ -38,7 +43,7 @@ const HEAD_START_MS = 2_000
 const STUCK_SLACK_MS = 5_000
 
 export async function startWorkers(
-  { settings, sources, workers, localWorkers = createLocalWorkers(systemClock) }: WorkersOrder,
+  { settings, sources, workers, max, localWorkers = createLocalWorkers(systemClock) }: WorkersOrder,
   backends: Backends,
   spiders: readonly Spider[],
   pools: PoolsAtHand,
@@ -85,7 +90,10 @@ export async function startWorkers(
     const auto = autoWorkers({
       ...{ first, localWorkers, clock, log, graceMs: settings.graceMs, cpu: machineCpu(clock) },
       startProcess: () => forkWorker(order, parts),
-      queued: () => queuedOf(backends.frontier, names),
+      rule:
+        max === undefined
+          ? cpuRule(() => queuedOf(backends.frontier, names))
+          : usefulRule({ max, read: () => readShare(backends, names, localWorkers) }),
     })
     return [auto]
   }
@@ -93,4 +101,13 @@ export async function startWorkers(
   const first = forkWorker(order, parts)
   const startAfter = Promise.race([first.ready, clock.sleep(HEAD_START_MS)])
   return [first, ...Array.from({ length: workers - 1 }, () => forkWorker(order, { ...parts, startAfter }))]
+}
+
+async function readShare(
+  backends: Backends,
+  spiders: ReadonlySet<string>,
+  localWorkers: LocalWorkers,
+): Promise<FleetShare> {
+  const reading = await readFleet(backends, backends.queueClock.now())
+  return fleetShare(reading, spiders, new Set(localWorkers.list().map(({ vitals }) => vitals.worker)))
 }

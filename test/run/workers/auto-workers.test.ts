@@ -5,6 +5,7 @@ import { createLog } from '../../../src/log.js'
 import { MISSED_MS, VITALS_MS, type Vitals } from '../../../src/observe/vitals/vitals.js'
 import { autoWorkers } from '../../../src/run/workers/auto-workers.js'
 import { createLocalWorkers } from '../../../src/run/workers/local-workers.js'
+import { cpuRule } from '../../../src/run/workers/process-rules.js'
 import type { RunningWorker } from '../../../src/run/workers/start-worker.js'
 
 const CORES = 3
@@ -78,10 +79,10 @@ function setUp() {
   const workers = autoWorkers({
     ...{ first: start(), startProcess: start, localWorkers, clock, graceMs: 7_000 },
     cpu: { cores: CORES, idleCores: () => load.idleCores },
-    async queued() {
+    rule: cpuRule(async () => {
       load.asked++
       return load.queued
-    },
+    }),
     log: createLog('info', clock, (line) => lines.push(line)),
   })
   const pass = async (seconds: number) => {
