@@ -117,6 +117,17 @@ describe.each(PLANTS)('on %s', (kind) => {
     }
   })
 
+  it('/scale says how many workers help, with the token alone', async () => {
+    const one = await api.call('/scale?spider=shop')
+    expect(one).toMatchObject({ status: 200, headers: { 'content-type': expect.stringContaining('application/json') } })
+    const figure = { spider: 'shop', workers: expect.any(Number), slotsPerWorker: expect.any(Number) }
+    expect(JSON.parse(one.text)).toMatchObject({ ...figure, why: expect.any(String) })
+    expect(JSON.parse((await api.call('/scale')).text)).toMatchObject({ spiders: [figure] })
+    expect(JSON.parse((await api.call('/scale?spider=nobody')).text)).toMatchObject({ workers: 0 })
+    expect((await api.call('/scale?spider=shop', { token: null })).status).toBe(401)
+    expect((await api.call('/scale?spidr=shop')).status).toBe(400)
+  })
+
   it('a cursor is good for its own list alone', async () => {
     const { next } = JSON.parse((await api.call('/api/audit?limit=1')).text)
     expect((await api.call(`/api/audit?limit=1&after=${next}`)).status).toBe(200)

@@ -3,12 +3,14 @@ import { isOnServer } from '../../config.js'
 import { asShoalError, EXIT, isAway, ShoalError } from '../../errors.js'
 import type { CrawlInfo, CrawlStats, HostInfo } from '../../frontier/frontier.js'
 import { isListed, spiderHolders } from '../../observe/snapshots/health.js'
+import { readFleet } from '../../observe/snapshots/read-scale.js'
 import {
   type CrawlSnapshot,
   crawlSnapshotOf,
   type WorkerSnapshot,
   workerSnapshots,
 } from '../../observe/snapshots/snapshot.js'
+import { countedWorkers, usefulWorkers } from '../../observe/snapshots/useful-workers.js'
 import { readTrouble, type Trouble } from '../../observe/trouble.js'
 import { type NeverMatched, neverMatched } from '../../quality/never-matched.js'
 import { argumentsText } from '../../spider/arguments.js'
@@ -29,7 +31,7 @@ import { countLines } from '../views/counts-view.js'
 import { filteredLines } from '../views/filtered-view.js'
 import { lostCrawlMeant, showLost } from '../views/lost-view.js'
 import { neverMatchedLines } from '../views/never-matched-view.js'
-import { adviceLines, ended, endText, waitLines } from '../views/progress-view.js'
+import { adviceLines, ended, endText, type UsefulHere, usefulLines, waitLines } from '../views/progress-view.js'
 import { visitLines } from '../views/visits-view.js'
 import { workerJson, workerTable } from './workers.js'
 
@@ -70,7 +72,7 @@ export function statusCommand(program: Command): void {
       ['status books --watch', 'the newest crawl of the spider books, live'],
       [
         'status --json',
-        'state,startedAt,total,queued,delayed,leased,done,failed,retried,dead,rate,etaSeconds,decidedBy,advice,…',
+        'state,startedAt,total,queued,delayed,leased,done,failed,retried,dead,rate,etaSeconds,decidedBy,advice,useful,…',
       ],
     ],
     exitCodes: ['notFound', 'lost', 'stalled'],
@@ -82,6 +84,8 @@ interface Snapshot extends CrawlSnapshot {
   readonly seen: readonly WorkerSnapshot[]
   readonly trouble: Trouble | null
   readonly neverMatched: readonly NeverMatched[]
+  /** Null: the crawl is not running. */
+  readonly useful: UsefulHere | null
 }
 
 async function takeSnapshot({ settings }: Session, backends: Backends, crawl: CrawlInfo): Promise<Snapshot> {
@@ -90,7 +94,20 @@ async function takeSnapshot({ settings }: Session, backends: Backends, crawl: Cr
   const seen = workers.filter((worker) => isListed(worker, now))
   const snapshot = await crawlSnapshotOf(backends, crawl, workers, now, isOnServer(settings.queue))
   const trouble = await readTrouble(backends.notes, crawl.id)
-  return { ...snapshot, seen, trouble, neverMatched: neverMatched(await backends.store.matches.of(crawl.id)) }
+  const useful = snapshot.stats.state === 'running' ? await readUseful(backends, crawl.spider, workers, now) : null
+  return { ...snapshot, seen, trouble, useful, neverMatched: neverMatched(await backends.store.matches.of(crawl.id)) }
+}
+
+/** Of the spider: its workers serve all its running crawls. */
+async function readUseful(
+  backends: Backends,
+  spider: string,
+  workers: readonly WorkerSnapshot[],
+  now: number,
+): Promise<UsefulHere> {
+  const reading = await readFleet(backends, now, workers)
+  const spiders = new Set([spider])
+  return { running: countedWorkers(reading, spiders).length, ...usefulWorkers(reading, spiders) }
 }
 
 function asJson({
@@ -103,6 +120,7 @@ function asJson({
   visits,
   waits,
   advice,
+  useful,
   trouble,
   neverMatched: never,
   now,
@@ -131,6 +149,7 @@ function asJson({
     healthy: stalledMs === 0,
     waits,
     advice,
+    useful,
     trouble,
     ...spiderHolders(stats, workers),
     workers: seen.map((worker) => workerJson(worker, now)),
@@ -222,6 +241,7 @@ function screenLines(
     visits,
     waits,
     advice,
+    useful,
     trouble,
     neverMatched: never,
     now,
@@ -253,7 +273,8 @@ function screenLines(
   lines.push(`  ${rate(stats.rate)}, ${endText(estimate, stats.state)}`)
   const plain = estimate.plainSeconds
   if (plain !== null) lines.push(style.dim(`  (links left ÷ rate: ${duration(plain * 1000)})`))
-  if (spiderHolders(stats, workers).holders > 0) lines.push('', ...indent(adviceLines(advice, style)))
+  if (spiderHolders(stats, workers).holders > 0)
+    lines.push('', ...indent([...adviceLines(advice, style), ...usefulLines(useful)]))
   const waiting = waitLines(waits, now).filter((line) => !clean(advice.sentence).startsWith(line))
   if (waiting.length > 0) lines.push('', ...waiting.map((line) => `  ${style.yellow('waiting:')} ${line}`))
   if (trouble !== null)

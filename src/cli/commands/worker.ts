@@ -113,7 +113,7 @@ function refuseMaxAlone({ procs, max }: WorkerFlags): void {
     })
   if (max > MOST_PROCESSES)
     throw new ShoalError('usage', `--max: expected a whole number from 1 to ${MOST_PROCESSES}`, {
-      hint: 'A process takes about 100 MB of memory.',
+      hint: 'A process takes about 150 MB of memory.',
     })
 }
 

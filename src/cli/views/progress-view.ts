@@ -1,5 +1,6 @@
 import { type DecidedBy, type Estimate, estimateEnd } from '../../coordinator/eta.js'
 import type { Advice } from '../../observe/snapshots/advice.js'
+import type { UsefulWorkers } from '../../observe/snapshots/useful-workers.js'
 import { blocksOf, missingText, unreachableText, type Waits } from '../../observe/snapshots/waits.js'
 import type { RunProgress } from '../../run/run-summary.js'
 import { clean } from '../terminal/clean.js'
@@ -122,4 +123,15 @@ export function decidedByText(decidedBy: DecidedBy): string {
 export function adviceLines({ stage, sentence, next }: Advice, style: Style): string[] {
   if (stage === 'none') return []
   return [`${style.yellow('bottleneck:')} ${clean(sentence)}`, ...(next === '' ? [] : [style.dim(`→ ${clean(next)}`)])]
+}
+
+/** The useful workers of a spider, and how many run. */
+export interface UsefulHere extends UsefulWorkers {
+  readonly running: number
+}
+
+/** Nothing if the number is right. */
+export function usefulLines(useful: UsefulHere | null): string[] {
+  if (useful === null || useful.running === useful.workers) return []
+  return [`${plural(useful.running, 'worker')} running, ${count(useful.workers)} useful: ${clean(useful.why)}`]
 }

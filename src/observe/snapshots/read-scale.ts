@@ -16,13 +16,17 @@ import type { FleetReading } from './useful-workers.js'
 /** Crawls that run at the same time, newest first. With more, these stand for the others. */
 const CRAWLS_READ = 50
 
-/** What the number of useful workers is computed from: at most four calls for each running crawl, whatever its number of hosts and links. */
+/**
+ * What the number of useful workers is computed from: at most four calls for each running crawl, whatever its number of hosts and links. `known`: the workers,
+ * for a caller who has read them.
+ */
 export async function readFleet(
   backends: Pick<SnapshotBackends, 'frontier' | 'notes'>,
   now: number,
+  known: readonly WorkerSnapshot[] | null = null,
 ): Promise<FleetReading> {
   const { frontier } = backends
-  const [all, workers] = await Promise.all([frontier.crawls(), workerSnapshots(backends, now)])
+  const [all, workers] = await Promise.all([frontier.crawls(), known ?? workerSnapshots(backends, now)])
   const running = all
     .filter((crawl) => crawl.state === 'running' && !isFileCrawl(crawl))
     .sort((a, b) => b.createdAt - a.createdAt)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { logText } from '../../../src/cli/terminal/log-line.js'
 import { styleFor } from '../../../src/cli/terminal/style.js'
-import { decidedByText, progressLine, progressLines } from '../../../src/cli/views/progress-view.js'
+import { decidedByText, progressLine, progressLines, usefulLines } from '../../../src/cli/views/progress-view.js'
 import { NO_WAITS } from '../../../src/observe/snapshots/waits.js'
 import type { RunProgress } from '../../../src/run/run-summary.js'
 
@@ -125,4 +125,12 @@ describe('a line of the log', () => {
     expect(logText(line, plain)).toMatch(/^\d\d:\d\d:46 {2}worker\.died worker=w1 reclaimed=2$/)
     expect(logText('no JSON\x1b[2J', plain)).toBe('no JSON [2J')
   })
+})
+
+it('says how many workers are useful beside those that run, and nothing when the number is right', () => {
+  const useful = { workers: 5, slots: 28, slotsPerWorker: 6, why: '900 links left on 40 hosts' }
+  expect(usefulLines({ ...useful, running: 3 })).toEqual(['3 workers running, 5 useful: 900 links left on 40 hosts'])
+  expect(usefulLines({ ...useful, running: 1 })).toEqual(['1 worker running, 5 useful: 900 links left on 40 hosts'])
+  expect(usefulLines({ ...useful, running: 5 })).toEqual([])
+  expect(usefulLines(null)).toEqual([])
 })
