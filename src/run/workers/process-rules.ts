@@ -26,7 +26,7 @@ export interface ProcessRule {
   changed(atMs: number): void
 }
 
-export interface RuleSample extends ProcessSample {
+interface RuleSample extends ProcessSample {
   /** Of the processes: those that were asked to leave and finish their pages. */
   readonly leaving: number
   readonly pagesPerSecond: number

@@ -23,7 +23,7 @@ export interface FleetShare {
   readonly elsewhere: readonly Neighbour[]
 }
 
-export interface Neighbour {
+interface Neighbour {
   readonly name: string
   readonly workers: number
 }
@@ -33,7 +33,7 @@ export interface UsefulCountState {
   readonly moreSince: number | null
   readonly fewerSince: number | null
   readonly changedAt: number | null
-  /** Workers in the fleet at the last look. */
+  /** Workers in the fleet when last read. */
   readonly total: number | null
 }
 
@@ -52,7 +52,7 @@ const MOST_TURNS = 10
 /**
  * As many processes as are useful and do not run elsewhere, from 1 to `max`. One more when this was asked for some seconds and there is CPU and memory for
  * it, one fewer after half a minute. Machines with the fewest workers add first, those with the most remove first. Work that waits for hosts may have more
- * processes than cores; if CPU is the limit, those beyond the cores leave.
+ * processes than cores; if CPU is the limit, there are no more than cores.
  */
 export function usefulChange(
   state: UsefulCountState,

@@ -150,11 +150,11 @@ describe('the number of processes by useful workers', () => {
   it('two machines share: never more than one too many, and they converge', () => {
     for (const offset of [0, 1, 2])
       for (const startSeconds of [1, 6, 12])
-        for (const leaveSeconds of [1, 10, 25])
-          for (const useful of [1, 3, 7, 16]) {
+        for (const leaveSeconds of [1, 25])
+          for (const useful of [1, 7, 16]) {
             const label = JSON.stringify({ offset, startSeconds, leaveSeconds, useful })
             const fleet = { useful: () => useful, machines: two(8, offset), startSeconds, leaveSeconds }
-            const counts = simulate(600, fleet)
+            const counts = simulate(450, fleet)
             const total = totals(counts)
             const least = Math.max(2, useful)
             expect(Math.max(...total), label).toBeLessThanOrEqual(least + (startSeconds > 8 ? 1 : 0))
