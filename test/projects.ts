@@ -47,6 +47,7 @@ export const NEEDS_PROCESSES = [
   'test/store/postgres/*.test.ts',
   'test/store/s3/*.test.ts',
   'test/support/{postgres-server,redis-server,tcp-proxy}.test.ts',
+  'test/upgrade/previous-build.test.ts',
   'test/worker/{away-pages,busy-worker,closed-host,render}.test.ts',
 ]
 

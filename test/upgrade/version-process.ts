@@ -1,0 +1,69 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+/** One of the two builds, and what it is called in the report. */
+export interface Version {
+  readonly name: 'old' | 'new'
+  readonly folder: string
+}
+
+export interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface VersionProcess {
+  readonly version: Version
+  readonly child: ChildProcess
+  readonly ended: Promise<Ended>
+  /** What it has printed so far. */
+  printed(): string
+}
+
+const running = new Set<ChildProcess>()
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
+export function start(
+  version: Version,
+  args: readonly string[],
+  { cwd, env }: { readonly cwd: string; readonly env: Record<string, string> },
+): VersionProcess {
+  const child = spawn(process.execPath, [join(version.folder, 'bin/shoal.js'), ...args], {
+    cwd,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  running.add(child)
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    stdout += chunk
+  })
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    stderr += chunk
+  })
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code) => {
+      running.delete(child)
+      resolve({ code, stdout, stderr })
+    })
+  })
+  return { version, child, ended, printed: () => stdout + stderr }
+}
+
+/** The demo's spider as this version has it: a spider that is deployed with its Shoal. */
+export function spiderFile({ name, folder }: Version, dir: string, origin: string): string {
+  const path = join(dir, `demo-${name}.mjs`)
+  const demo = pathToFileURL(join(folder, 'dist/demo/spider.js')).href
+  writeFileSync(
+    path,
+    `import { demoDefinition } from ${JSON.stringify(demo)}\nexport default demoDefinition({ origin: ${JSON.stringify(origin)} })\n`,
+  )
+  return path
+}
