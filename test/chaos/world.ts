@@ -130,7 +130,15 @@ const EXPLAINED = 3_000
 const EXPLAINED_AT_ONCE = 50
 
 /** Every link of the crawl that the queue lists, and a word on those it only counts. */
-export async function scanQueue({ backends, crawl, spider, site, random }: World): Promise<QueueScan> {
+export async function scanQueue({
+  backends,
+  crawl,
+  spider,
+  site,
+  random,
+}: Pick<World, 'backends' | 'crawl' | 'spider' | 'random'> & {
+  readonly site: Pick<RunningSite, 'site'>
+}): Promise<QueueScan> {
   const { frontier } = backends
   const stats = await frontier.stats(crawl)
   const kept = frontier.can.ended === 'kept'

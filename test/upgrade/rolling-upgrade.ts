@@ -1,204 +1,160 @@
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { launchShop } from '../../src/demo/launch.js'
-import { createShop, SHOP_DEFAULTS } from '../../src/demo/shop.js'
-import { type AccessEntry, checkFetches, checkPoliteness, readAccessLog } from '../support/access-log.js'
+import { systemRandom } from '../../src/clock.js'
+import { loadSpider } from '../../src/spider/load.js'
+import type { QueueScan } from '../chaos/checker.js'
+import { SITE_DEFAULTS } from '../chaos/site.js'
+import { startSite } from '../chaos/start-site.js'
+import { storedRows } from '../chaos/stored-rows.js'
+import { openQueue, scanQueue, waitFor, writeSpider } from '../chaos/world.js'
+import type { SeenAccess } from '../support/access-log.js'
 import { startPostgres } from '../support/postgres-server.js'
-import { startRedis, until } from '../support/redis-server.js'
-import { type Ended, spiderFile, start, type Version, type VersionProcess } from './version-process.js'
+import { startRedis } from '../support/redis-server.js'
+import { judge, type UpgradeReport } from './judge.js'
+import { type Ended, startVersion, type Version, type VersionProcess } from './version-process.js'
 
 /**
  * A fleet of three workers on one Redis and one Postgres, upgraded under load: one after another, half-way back, forward again, with a worker killed and
- * Redis restarted while both versions run. Judged by the site's log and by the records, dead letters and exit codes.
+ * Redis restarted while both versions run.
  */
 export interface UpgradeOptions {
   readonly old: Version
   readonly fresh: Version
   readonly dir: string
-  /** Product pages of the shop: the demo's pace allows 50 requests a second. */
   readonly pages: number
+  /** How long each mix of versions works together. */
   readonly stepMs: number
   readonly say: (line: string) => void
 }
 
-export interface UpgradeReport {
-  readonly requests: number
-  readonly extra: number
-  readonly minGapMs: number
-  readonly records: number
-  readonly dead: number
-  readonly starts: number
-  readonly violations: readonly string[]
-}
-
-/** As in the demo's spider. */
-const PACE = { delayMs: 20, concurrency: 8 }
-const RETRIES = 3
+/** A request every 20 ms over all: the delay of each host is long enough to tell a violation from a busy machine. */
+const HOSTS = 10
+const PACE = { delayMs: 200, leaseMs: 20_000, retries: 3 }
 /** From the last byte of a page to its acknowledgement, on a busy machine. */
-const SETTLE_MS = 250
+const SETTLE_MS = 1_000
+const START_MS = 60_000
 const DRAIN_MS = 30_000
-const FINISH_MS = 240_000
+const FINISH_MS = 180_000
 const TOKEN = 'a-token-for-both-versions'
 
 export async function rollingUpgrade(options: UpgradeOptions): Promise<UpgradeReport> {
   const { old, fresh, dir, pages, stepMs, say } = options
-  const shopOptions = { ...SHOP_DEFAULTS, pages }
+  // A page that always failed would hide one that a version gave up: no dead letter is expected.
+  const site = await startSite({ ...SITE_DEFAULTS, alwaysFails: 0, hosts: HOSTS, pages }, join(dir, 'access.log'))
   const redis = await startRedis({ aof: 'always' })
   const postgres = await startPostgres()
-  const shop = await launchShop({ dir, options: shopOptions })
-  const violations: string[] = []
-  let starts = 0
-  let inFlightAtKills = 0
-  const alive: VersionProcess[] = []
+  const faults: string[] = []
+  const running: VersionProcess[] = []
   try {
-    const env = { SHOAL_QUEUE: redis.url, SHOAL_STORE: await postgres.createDatabase(), SHOAL_TOKEN: TOKEN }
-    const spiders = { old: spiderFile(old, dir, shop.origin), new: spiderFile(fresh, dir, shop.origin) }
+    const store = await postgres.createDatabase()
+    const env = { SHOAL_QUEUE: redis.url, SHOAL_STORE: store, SHOAL_TOKEN: TOKEN }
+    const spiderFile = writeSpider(dir, site.site, PACE)
     const begin = (version: Version, ...args: string[]) => {
-      const begun = start(version, args, { cwd: dir, env })
-      alive.push(begun)
+      const begun = startVersion(version, args, { cwd: dir, env })
+      running.push(begun)
       return begun
     }
-    const run = (version: Version, ...args: string[]) => start(version, args, { cwd: dir, env }).ended
-    const startWorker = (version: Version): VersionProcess => {
-      starts += 1
-      return begin(version, 'worker', spiders[version.name], '--log-level', 'info')
+    const run = (version: Version, ...args: string[]) => begin(version, ...args).ended
+    const startWorker = async (version: Version): Promise<VersionProcess> => {
+      const worker = begin(version, 'worker', spiderFile, '--log-level', 'info')
+      // A signal that comes before a process handles signals ends it: that says nothing of the upgrade.
+      const up = () => worker.printed().includes('working on') || worker.child.exitCode !== null
+      if (!(await waitFor(up, START_MS))) faults.push(`${version.name} worker: not up after ${START_MS / 1000} s`)
+      return worker
     }
-    const stopped = async (one: VersionProcess) => {
-      one.child.kill('SIGTERM')
-      const end = await within(one.ended, DRAIN_MS)
-      if (end === null) violations.push(`${one.version.name} worker: did not drain within ${DRAIN_MS / 1000} s`)
-      else if (end.code !== 0) violations.push(`${one.version.name} worker: exit code ${end.code}: ${tail(end)}`)
+    const stop = async (worker: VersionProcess) => {
+      const { name } = worker.version
+      if (worker.child.exitCode !== null) faults.push(`${name} worker: ended by itself`)
+      worker.child.kill('SIGTERM')
+      const end = await Promise.race([worker.ended, sleep(DRAIN_MS, null, { ref: false })])
+      if (end === null) faults.push(`${name} worker: did not drain within ${DRAIN_MS / 1000} s`)
+      else if (end.code !== 0) faults.push(`${name} worker: exit code ${end.code}: ${tail(end)}`)
     }
-    const replaced = async (one: VersionProcess, version: Version) => {
+    const replace = async (worker: VersionProcess, version: Version) => {
       await sleep(stepMs)
-      if (one.child.exitCode !== null)
-        violations.push(`${one.version.name} worker: ended early: ${tail(await one.ended)}`)
-      await stopped(one)
-      say(`${one.version.name} worker drained, ${version.name} worker started`)
-      return startWorker(version)
+      await stop(worker)
+      const successor = await startWorker(version)
+      say(`${worker.version.name} worker drained, ${version.name} worker up; ${site.served} pages served`)
+      return successor
     }
+    /** Each version reads what both have written. */
     const look = async (version: Version) => {
-      for (const command of ['status', 'workers']) {
-        const { code, stderr } = await run(version, command, '--json')
-        if (code !== 0) violations.push(`${version.name} ${command}: exit code ${code}: ${stderr.slice(-300)}`)
+      for (const command of [['workers'], ['crawls'], ['hosts'], ['records', 'list', '--limit', '1000000']]) {
+        const end = await run(version, ...command, '--json')
+        if (end.code !== 0) faults.push(`${version.name} ${command[0]}: exit code ${end.code}: ${tail(end)}`)
+        if (command[0] === 'records') say(`${version.name} reads ${lines(end)} records`)
       }
     }
 
-    const opened = await run(old, 'start', spiders.old)
+    const opened = await run(old, 'start', spiderFile)
     if (opened.code !== 0) throw new Error(`the old version could not start the crawl: ${tail(opened)}`)
-    let [a, b, c] = [startWorker(old), startWorker(old), startWorker(old)]
-    const dashboards = [
-      begin(old, 'dashboard', '--port', '0', '--json'),
-      begin(fresh, 'dashboard', '--port', '0', '--json'),
-    ]
-    say('3 old workers; a dashboard of each version')
-    a = await replaced(a, fresh)
-    b = await replaced(b, fresh)
-    await Promise.all([look(old), look(fresh)])
+    const backends = await openQueue(redis.url, 'memory:')
+    const { frontier } = backends
+    const crawl = (await frontier.crawls())[0]?.id
+    if (crawl === undefined) throw new Error('the new version does not see the crawl of the old one')
+    const state = async () => (await frontier.stats(crawl).catch(() => null))?.state ?? 'unknown'
+
+    let [a, b, c] = await Promise.all([startWorker(old), startWorker(old), startWorker(old)])
+    const dashboards = [old, fresh].map((version) => begin(version, 'dashboard', '--port', '0', '--json'))
+    say('3 old workers up; a dashboard of each version started')
+    a = await replace(a, fresh)
+    b = await replace(b, fresh)
     await sleep(stepMs)
     await redis.restart()
     say('Redis killed and restarted with 1 old and 2 new workers')
-    b = await replaced(b, old)
-    say('rolled back half-way: 2 old, 1 new')
+    b = await replace(b, old)
+    say('rolled back half-way: 2 old workers, 1 new')
     await sleep(stepMs)
-    inFlightAtKills += inFlight(readAccessLog(shop.accessLog))
+    const mayComeAgain = underWay(await site.accesses())
     c.child.kill('SIGKILL')
     await c.ended
     say('an old worker killed')
-    c = startWorker(fresh)
-    b = await replaced(b, fresh)
-    const before = readAccessLog(shop.accessLog).length
-    for (const one of dashboards) violations.push(...(await dashboardFaults(one)))
-    say(`all new after ${before} requests`)
+    c = await startWorker(fresh)
+    b = await replace(b, fresh)
+    for (const dashboard of dashboards) faults.push(...(await dashboardFaults(dashboard)))
+    const upgradedUnderLoad = (await state()) === 'running'
+    say(`all new; ${site.served} of ${pages} pages served`)
 
-    const finished = async () => {
-      const { stdout } = await run(fresh, 'status', '--json')
-      return stdout.includes('"state":"finished"')
-    }
-    if (await finished()) violations.push('invalid: the crawl had finished before the upgrade had; use more --pages')
-    await until('the crawl to finish', finished, FINISH_MS)
-    await Promise.all([a, b, c].map(stopped))
-    await Promise.all([look(old), look(fresh)])
-
-    const site = createShop(shopOptions).siteMap()
-    const entries = readAccessLog(shop.accessLog)
-    const fetches = checkFetches(entries, site, { retries: RETRIES, inFlightAtKills })
-    const politeness = checkPoliteness(entries, PACE)
-    violations.push(...fetches.violations, ...politeness.violations)
-    const counts: Record<string, number> = {}
-    // What one version wrote, both must be able to read.
-    for (const version of [old, fresh]) {
-      const records = jsonLines(await run(version, 'records', 'list', '--limit', '1000000', '--json'))
-      const wanted = site.flatMap(({ product, alwaysFails }) =>
-        product !== undefined && !alwaysFails ? [product.sku] : [],
-      )
-      violations.push(
-        ...differences(
-          `record (read by ${version.name})`,
-          records.map(({ key }) => String(key)),
-          wanted,
-        ),
-      )
-      const dead = jsonLines(await run(version, 'dead', 'list', '--limit', '1000000', '--json'))
-      const paths = dead.map(({ url }) => new URL(String(url)).pathname)
-      const failing = site.filter(({ alwaysFails }) => alwaysFails).map(({ path }) => path)
-      violations.push(...differences(`dead letter (read by ${version.name})`, paths, failing))
-      Object.assign(counts, { records: records.length, dead: dead.length })
-    }
-    return {
-      ...{ requests: entries.length, extra: fetches.extra, minGapMs: politeness.minGapMs, starts, violations },
-      ...{ records: counts.records ?? 0, dead: counts.dead ?? 0 },
-    }
+    const finished = await waitFor(async () => (await state()) === 'finished', FINISH_MS, 250)
+    say(finished ? 'the crawl has finished' : `the crawl is ${await state()} after ${FINISH_MS / 1000} s`)
+    await Promise.all([a, b, c].map(stop))
+    for (const version of [old, fresh]) await look(version)
+    const spider = await loadSpider(spiderFile)
+    const queue: QueueScan = await scanQueue({ backends, crawl, spider, site, random: systemRandom })
+    await backends.close()
+    return judge({
+      ...{ site: site.site, pace: PACE, accesses: await site.accesses(), queue, records: await storedRows(store) },
+      ...{ faults, upgradedUnderLoad, mayComeAgain },
+    })
   } finally {
-    for (const { child } of alive) child.kill('SIGKILL')
-    await shop.close()
+    for (const { child } of running) child.kill('SIGKILL')
+    site.stop()
     await redis.stop()
     await postgres.end()
   }
 }
 
-async function dashboardFaults(one: VersionProcess): Promise<string[]> {
-  const port = /"port":(\d+)/.exec(one.printed())?.[1]
-  if (port === undefined) return [`${one.version.name} dashboard: did not start: ${one.printed().slice(-300)}`]
+async function dashboardFaults({ version, printed }: VersionProcess): Promise<string[]> {
+  const port = /"port":(\d+)/.exec(printed())?.[1]
+  if (port === undefined) return [`${version.name} dashboard: did not start: ${printed().slice(-300)}`]
   const faults: string[] = []
   for (const path of ['/api/overview', '/metrics', '/healthz']) {
     const { status } = await fetch(`http://127.0.0.1:${port}${path}`, { headers: { authorization: `Bearer ${TOKEN}` } })
-    if (status !== 200) faults.push(`${one.version.name} dashboard: ${path} answered ${status}`)
+    if (status !== 200) faults.push(`${version.name} dashboard: ${path} answered ${status}`)
   }
   return faults
 }
 
-async function within<Value>(promise: Promise<Value>, ms: number): Promise<Value | null> {
-  const late = new AbortController()
-  try {
-    return await Promise.race([promise, sleep(ms, null, { signal: late.signal })])
-  } finally {
-    late.abort()
-  }
+/** Requests whose pages a kill at this moment gives back to the queue, to be made again. */
+function underWay(accesses: readonly SeenAccess[]): number {
+  const last = Math.max(0, ...accesses.map(({ t }) => t))
+  return accesses.filter(({ end }) => (end ?? Number.POSITIVE_INFINITY) >= last - SETTLE_MS).length
 }
 
-/** Each once, none missing, none that should not be there. */
-function differences(what: string, found: readonly string[], wanted: readonly string[]): string[] {
-  const [there, expected] = [new Set(found), new Set(wanted)]
-  return [
-    ...wanted.filter((item) => !there.has(item)).map((item) => `${what} missing: ${item}`),
-    ...found.filter((item) => !expected.has(item)).map((item) => `${what} too many: ${item}`),
-    ...(there.size < found.length ? [`${what}: ${found.length - there.size} twice`] : []),
-  ].slice(0, 10)
-}
-
-/** Requests that a kill at this moment may cause to be made again. */
-function inFlight(entries: readonly AccessEntry[]): number {
-  const last = Math.max(0, ...entries.map(({ t }) => t))
-  return entries.filter(({ end }) => (end ?? Number.POSITIVE_INFINITY) >= last - SETTLE_MS).length
-}
-
-function jsonLines({ stdout }: Ended): Record<string, unknown>[] {
-  return stdout
-    .split('\n')
-    .filter((line) => line.trim() !== '')
-    .map((line) => JSON.parse(line) as Record<string, unknown>)
+function lines({ stdout }: Ended): number {
+  return stdout.split('\n').filter((line) => line.trim() !== '').length
 }
 
 function tail({ stderr }: Ended): string {
-  return stderr.slice(-300)
+  return stderr.trim().slice(-300)
 }

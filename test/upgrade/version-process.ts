@@ -1,7 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 
 /** One of the two builds, and what it is called in the report. */
 export interface Version {
@@ -28,7 +26,7 @@ process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
 
-export function start(
+export function startVersion(
   version: Version,
   args: readonly string[],
   { cwd, env }: { readonly cwd: string; readonly env: Record<string, string> },
@@ -55,15 +53,4 @@ export function start(
     })
   })
   return { version, child, ended, printed: () => stdout + stderr }
-}
-
-/** The demo's spider as this version has it: a spider that is deployed with its Shoal. */
-export function spiderFile({ name, folder }: Version, dir: string, origin: string): string {
-  const path = join(dir, `demo-${name}.mjs`)
-  const demo = pathToFileURL(join(folder, 'dist/demo/spider.js')).href
-  writeFileSync(
-    path,
-    `import { demoDefinition } from ${JSON.stringify(demo)}\nexport default demoDefinition({ origin: ${JSON.stringify(origin)} })\n`,
-  )
-  return path
 }
