@@ -56,6 +56,7 @@ type LogEvent =
   | 'worker.stopped'
   | 'worker.stuck'
   | 'worker.died'
+  | 'worker.version'
   | 'alert.began'
   | 'alert.ended'
   | 'alert.undelivered'

@@ -12,7 +12,7 @@ import { rollingUpgrade } from './rolling-upgrade.js'
 const { values } = parseArgs({
   options: {
     from: { type: 'string' },
-    pages: { type: 'string', default: '5000' },
+    pages: { type: 'string', default: '4000' },
     'step-ms': { type: 'string', default: '3000' },
     control: { type: 'boolean', default: false },
   },

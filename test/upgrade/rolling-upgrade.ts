@@ -79,7 +79,7 @@ export async function rollingUpgrade(options: UpgradeOptions): Promise<UpgradeRe
     }
     /** Each version reads what both have written. */
     const look = async (version: Version) => {
-      for (const command of [['workers'], ['crawls'], ['hosts'], ['records', 'list', '--limit', '1000000']]) {
+      for (const command of [['workers'], ['hosts'], ['records', 'list', '--limit', '1000000']]) {
         const end = await run(version, ...command, '--json')
         if (end.code !== 0) faults.push(`${version.name} ${command[0]}: exit code ${end.code}: ${tail(end)}`)
         if (command[0] === 'records') say(`${version.name} reads ${lines(end)} records`)
@@ -118,7 +118,7 @@ export async function rollingUpgrade(options: UpgradeOptions): Promise<UpgradeRe
     const finished = await waitFor(async () => (await state()) === 'finished', FINISH_MS, 250)
     say(finished ? 'the crawl has finished' : `the crawl is ${await state()} after ${FINISH_MS / 1000} s`)
     await Promise.all([a, b, c].map(stop))
-    for (const version of [old, fresh]) await look(version)
+    await Promise.all([old, fresh].map(look))
     const spider = await loadSpider(spiderFile)
     const queue: QueueScan = await scanQueue({ backends, crawl, spider, site, random: systemRandom })
     await backends.close()

@@ -5,6 +5,7 @@ import { entryFile } from '../../entry-file.js'
 import { ShoalError } from '../../errors.js'
 import type { Frontier, WorkerId } from '../../frontier/frontier.js'
 import type { Log } from '../../log.js'
+import { version } from '../../version.js'
 import { forfeit } from './forfeit.js'
 import type { LocalWorkers } from './local-workers.js'
 import { restartPause } from './restart-pause.js'
@@ -83,7 +84,7 @@ export function forkWorker(
   function runProcess(): Promise<ProcessEnd> {
     const child = fork(entryFile(import.meta.url, './worker-process.js'), [], {
       execArgv: [],
-      env: { ...process.env, [WORKER_ORDER]: JSON.stringify(order) },
+      env: { ...process.env, [WORKER_ORDER]: JSON.stringify({ ...order, version } satisfies WorkerProcessOrder) },
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     })
     current = child
@@ -101,7 +102,8 @@ export function forkWorker(
       else if (message.kind === 'ready') isReady()
       else if (message.kind === 'drained') drained = true
       else if (message.kind === 'vitals') parts.localWorkers?.received(message.vitals)
-      else {
+      // Any other kind comes from a newer version, whose files have replaced those of this process.
+      else if (message.kind === 'failed') {
         failure = new ShoalError(message.code, message.message, { hint: message.hint })
         spareChild = clock.after(LINGER_MS, () => child.kill('SIGKILL'))
       }

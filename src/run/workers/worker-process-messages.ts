@@ -11,6 +11,8 @@ export interface WorkerProcessOrder {
   readonly settings: ProcessSettings
   readonly sources: readonly SpiderSource[]
   readonly stuckMs: number
+  /** Of the command. Left out by versions that did not send it. */
+  readonly version?: string
 }
 
 export type FromWorkerProcess =

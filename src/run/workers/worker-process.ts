@@ -1,6 +1,7 @@
 import { systemClock } from '../../clock.js'
 import { asShoalError, isAway } from '../../errors.js'
 import { createLog, type Log } from '../../log.js'
+import { version } from '../../version.js'
 import { BackendWatch, pauseUntil } from '../../while-away.js'
 import { type Backends, openBackends } from '../../wire/backends.js'
 import { superviseWorker } from './supervise.js'
@@ -21,6 +22,7 @@ async function main(order: WorkerProcessOrder): Promise<void> {
   let backends: Backends | null = null
   try {
     const log = createLog(order.settings.logLevel, systemClock, writeLog)
+    sayOtherVersion(order, log)
     const watch = new BackendWatch(log, systemClock)
     backends = await watch.wait('queue', () => openBackends(order.settings), pauseUntil(stop.signal, systemClock))
     if (!stop.signal.aborted) await work(order, backends, log, stop.signal)
@@ -31,6 +33,13 @@ async function main(order: WorkerProcessOrder): Promise<void> {
   } finally {
     await backends?.close().catch(() => {})
   }
+}
+
+/** The files were replaced under a running command, which starts processes of the new version from then on. */
+function sayOtherVersion(order: WorkerProcessOrder, log: Log): void {
+  if (order.version === version) return
+  const why = 'the files of Shoal were replaced while the command was running: restart the command'
+  log.warn('worker.version', { version, commandVersion: order.version ?? 'unknown', why })
 }
 
 /** The last line is on its way. */

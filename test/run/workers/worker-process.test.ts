@@ -7,7 +7,8 @@ import { systemClock } from '../../../src/clock.js'
 import { type Log, silentLog } from '../../../src/log.js'
 import { forkWorker } from '../../../src/run/workers/fork-worker.js'
 import type { RunningWorker } from '../../../src/run/workers/start-worker.js'
-import { WORKER_ORDER } from '../../../src/run/workers/worker-process-messages.js'
+import { type FromWorkerProcess, WORKER_ORDER } from '../../../src/run/workers/worker-process-messages.js'
+import { version } from '../../../src/version.js'
 import { type Backends, openBackends } from '../../../src/wire/backends.js'
 import { tempDir } from '../../support/cli.js'
 import { isAlive, notedSpider, orderOf } from './processes.js'
@@ -92,6 +93,41 @@ describe('a worker process', () => {
     ready()
     await stopped
     expect(spider.pids()).toEqual([])
+  })
+
+  it('of a newer version may send what this one does not know', async () => {
+    const spider = notedSpider(dir.path)
+    const { NODE_OPTIONS } = process.env
+    process.env.NODE_OPTIONS = `--import=data:text/javascript,process.send?.({kind:'news'})`
+    const worker = start(spider.path)
+    if (NODE_OPTIONS === undefined) delete process.env.NODE_OPTIONS
+    else process.env.NODE_OPTIONS = NODE_OPTIONS
+    await expect.poll(() => spider.pids().length, SOON).toBe(1)
+    await worker.stop(500)
+    await worker.ended
+  })
+
+  it('of another version than its command says so', async () => {
+    const { settings, ...order } = orderOf(dir.path, join(dir.path, 'nowhere.mjs'))
+    const entry = fileURLToPath(new URL('../../../dist/run/workers/worker-process.js', import.meta.url))
+    const saidWith = async (version: string | undefined) => {
+      const asked = { ...order, version, settings: { ...settings, logLevel: 'warn' } }
+      const child = fork(entry, [], {
+        execArgv: [],
+        stdio: 'ignore',
+        env: { ...process.env, [WORKER_ORDER]: JSON.stringify(asked) },
+      })
+      children.push(child)
+      let said = ''
+      child.on('message', (message: FromWorkerProcess) => {
+        if (message.kind === 'log') said += message.line
+      })
+      await once(child, 'exit')
+      return said
+    }
+    expect(await saidWith('0.0.1')).toMatch(/worker\.version.*0\.0\.1.*restart the command/)
+    expect(await saidWith(undefined)).toContain('worker.version')
+    expect(await saidWith(version)).not.toContain('worker.version')
   })
 
   it.each([0, 100, 250])('ends when its parent goes %i ms after the start', async (afterMs) => {
