@@ -112,7 +112,8 @@ export async function rollingUpgrade(options: UpgradeOptions): Promise<UpgradeRe
     c = await startWorker(fresh)
     b = await replace(b, fresh)
     for (const dashboard of dashboards) faults.push(...(await dashboardFaults(dashboard)))
-    const upgradedUnderLoad = (await state()) === 'running'
+    // By the site, which needs nothing of Shoal.
+    const upgradedUnderLoad = site.served < pages
     say(`all new; ${site.served} of ${pages} pages served`)
 
     const finished = await waitFor(async () => (await state()) === 'finished', FINISH_MS, 250)
