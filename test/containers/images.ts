@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Host } from './host.js'
@@ -114,6 +114,22 @@ export async function sizeOf(host: Host, image: string): Promise<string> {
 
 function megabytes(bytes: number): number {
   return Math.round(bytes / 1_000_000)
+}
+
+/** The three lines of docs/containers.md, with the spider of compose.yaml: built, and the spider in it loaded without a network. */
+export async function ownImage(host: Host): Promise<string> {
+  const image = 'localhost/shc-own'
+  const docs = readFileSync(join(ROOT, 'docs/containers.md'), 'utf8')
+  const [lines = ''] = docs.match(/(?<=```dockerfile\n)[^`]+/) ?? []
+  const folder = join(host.cache, 'own-image')
+  rmSync(folder, { recursive: true, force: true })
+  cpSync(join(ROOT, 'deploy/compose/spiders/shop.ts'), join(folder, 'spiders/books.ts'))
+  writeFileSync(join(folder, 'Dockerfile'), lines)
+  await host.must('buildah', ['bud', '-q', '--pull-never', '-t', image, folder])
+  const run = ['run', '--rm', '--read-only', '--tmpfs', '/tmp', '--cap-drop=ALL', '--network', 'none', image]
+  const said = await host.must('podman', [...run, 'check', 'books.ts'])
+  await host.run('buildah', ['rmi', image])
+  return said.trim().split('\n')[0] ?? ''
 }
 
 /** Path and hash of every file of an image. */

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { Fleet } from './fleet.js'
 import { Host, StepFailed } from './host.js'
-import { build, exists, fileHashes, IMAGES, sizeOf, standIns } from './images.js'
+import { build, exists, fileHashes, IMAGES, ownImage, sizeOf, standIns } from './images.js'
 
 /**
  * `npm run containers`: builds the image and runs compose.yaml with podman, on a bare Debian machine. Three workers crawl the demo shop, one of them is
@@ -43,6 +43,7 @@ async function everything(): Promise<void> {
   await step('stand-ins for base images', () => standIns(host))
   await step('image shoal', () => built(IMAGES.shoal, null))
   if (!values['no-chromium']) await step('image shoal, chromium', () => built(IMAGES.chromium, 'chromium'))
+  await step('image of your own', () => ownImage(host))
   if (values.twice) await step('built again, compared', rebuilt)
   endApi = await host.serveApi()
   await step('secrets', () => fleet.createSecrets())
