@@ -11,7 +11,7 @@ const PROJECT = 'shc'
 /** As the services `shop` and the spider of compose.yaml have them. */
 const SHOP = { seed: 1, pages: 500, bytes: 6_000, faults: 1 }
 /** One request at a time: with more, the shop's log shows when they arrive on a busy machine, and not when they were allowed. */
-const PACE = { delayMs: 40, concurrency: 1 }
+const PACE = { delayMs: 100, concurrency: 1 }
 const RETRIES = 3
 /** What a worker of this crawl can have in flight when it is killed: the host allows no more at once. */
 const IN_FLIGHT = PACE.concurrency
@@ -60,6 +60,7 @@ export class Fleet {
   }
 
   async up(workers: number): Promise<string> {
+    await this.remove()
     this.#checkHealth()
     await this.compose('up', '-d', '--no-build', '--scale', `worker=${workers}`)
     await this.#until('every service healthy', 120_000, async () =>
@@ -243,7 +244,7 @@ export class Fleet {
     return lines.split('\n').slice(-40).join('\n')
   }
 
-  /** Also after a failure. */
+  /** Also after a failure, and before the start: a run that was interrupted while `up` was still creating things leaves some of them. */
   async remove(): Promise<void> {
     this.#stopHealth()
     await this.#host.run(
@@ -252,7 +253,11 @@ export class Fleet {
       this.#env(),
     )
     const left = await this.#host.run('podman', ['ps', '-aq', '--filter', `name=^${PROJECT}_`])
-    for (const id of left.out.split('\n').filter(Boolean)) await this.#host.run('podman', ['rm', '-f', id])
+    for (const id of left.out.split('\n').filter(Boolean)) await this.#host.run('podman', ['rm', '-f', '-v', id])
+    const volumes = await this.#host.run('podman', ['volume', 'ls', '-q', '--filter', `name=^${PROJECT}_`])
+    for (const name of volumes.out.split('\n').filter(Boolean))
+      await this.#host.run('podman', ['volume', 'rm', '-f', name])
+    await this.#host.run('podman', ['network', 'rm', '-f', `${PROJECT}_default`])
   }
 
   async #until(what: string, ms: number, isTrue: () => Promise<boolean>): Promise<void> {

@@ -60,9 +60,15 @@ async function everything(): Promise<void> {
   })
   await step('a worker killed (SIGKILL)', () => fleet.killWorker())
   await step('crawl finished', () => fleet.finish(crawl))
-  await step('judged by shop and Postgres', () => fleet.judge())
+  await step('judged by shop and Postgres', () => fleet.judge()).catch(report)
   await step('first process', () => fleet.firstProcess())
   await step('compose stop', () => fleet.stop())
+}
+
+/** A wrong record or a broken pace does not hide how the containers end. */
+function report(error: unknown): void {
+  failed = true
+  console.error(`\n${error instanceof StepFailed ? error.message : (error as Error).stack}`)
 }
 
 async function built(image: string, target: string | null): Promise<string> {
@@ -103,8 +109,7 @@ console.log(
 try {
   await everything()
 } catch (error) {
-  failed = true
-  console.error(`\n${error instanceof StepFailed ? error.message : (error as Error).stack}`)
+  report(error)
 } finally {
   await step('removed', async () => {
     await cleanUp()

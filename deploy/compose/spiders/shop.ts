@@ -8,7 +8,7 @@ export default defineSpider({
   scope: { hosts: ['shop:8080'], deny: ['/events/*'], maxDepth: 1_000 },
   // The network of Compose has private addresses, which are refused. This is the one exception.
   allowPrivate: ['shop:8080'],
-  pace: { delay: '40ms', concurrency: 1 },
+  pace: { delay: '100ms', concurrency: 1 },
   retries: { max: 3, backoff: ['200ms', '500ms', '1s'] },
   // The service `scheduler` starts a crawl every night.
   schedule: '0 3 * * *',
