@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.js'
 import type { Simulation } from '../../simulate/simulation.js'
-import { count, duration, percent, progressBar } from '../terminal/format.js'
+import { duration, percent, plural, progressBar } from '../terminal/format.js'
 import { liveLines } from '../terminal/live.js'
 import { stderr } from '../terminal/streams.js'
 import { styleFor } from '../terminal/style.js'
@@ -26,7 +26,7 @@ export function simulateProgress(json: boolean, clock: Clock) {
       const { profile, ended, elapsedMs } = simulation
       const done = (run + ended / profile.urls) / runs
       const left = done > 0.01 ? `, about ${duration(((now - beganAt) / done) * (1 - done))} left` : ''
-      const text = `${percent(done, 1)}  ${count(ended)} URLs, ${duration(elapsedMs)} of the crawl simulated${left}`
+      const text = `${percent(done, 1)}  ${plural(ended, 'URL')}, ${duration(elapsedMs)} of the crawl simulated${left}`
       if (live === null) stderr.write(`${text}\n`)
       else live.draw([`${progressBar(done, 1, style, 20)} ${text}`])
     },

@@ -70,7 +70,7 @@ function endText({ endMs, endedBy }: SimulationResult, ends: Ends): string {
 function pagesText({ pages: { done, dead, refused, neverFound } }: SimulationResult): string {
   return [
     `${count(done)} done`,
-    `${count(dead)} dead letters`,
+    plural(dead, 'dead letter'),
     ...(refused > 0 ? [`${count(refused)} refused by a budget or maxPending`] : []),
     ...(neverFound > 0 ? [`${count(neverFound)} never found`] : []),
   ].join(', ')
