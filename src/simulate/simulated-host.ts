@@ -1,5 +1,5 @@
 import type { Limits } from '../frontier/frontier.js'
-import { FRESH_HOST, type HostPace } from '../frontier/pace.js'
+import { adapted, FRESH_HOST, type HostPace } from '../frontier/pace.js'
 
 /** A link that was tried before, or that had to wait: those that are due are leased by (attempts, place), like in a lane of the queue. */
 export interface TriedLink {
@@ -18,8 +18,10 @@ export class SimulatedHost {
   readonly id: number
   /** One object for ever, into which the results of pace.ts are copied: 100 M visits leave no garbage in old memory. */
   readonly pace: Mutable<HostPace> = { ...FRESH_HOST }
-  limits: Limits
-  latencyMs: number | null = null
+  /** What the spider, robots.txt and proxies say, and the same with the delay that the host's latency makes of it. */
+  #limits: Limits
+  #adapted: Mutable<Limits>
+  #latencyMs: number | null = null
   /** Not tried yet: queued, and not found yet. */
   fresh = 0
   unknown: number
@@ -43,7 +45,36 @@ export class SimulatedHost {
   constructor(id: number, urls: number, limits: Limits) {
     this.id = id
     this.unknown = urls
-    this.limits = limits
+    this.#limits = limits
+    this.#adapted = { ...limits }
+  }
+
+  get limits(): Limits {
+    return this.#limits
+  }
+
+  set limits(limits: Limits) {
+    this.#limits = limits
+    this.#adapted = { ...limits }
+    this.#adapt()
+  }
+
+  /** Asked for several times per visit, and changed once. */
+  get adaptedLimits(): Limits {
+    return this.#adapted
+  }
+
+  get latencyMs(): number | null {
+    return this.#latencyMs
+  }
+
+  set latencyMs(ms: number | null) {
+    this.#latencyMs = ms
+    this.#adapt()
+  }
+
+  #adapt(): void {
+    this.#adapted.delayMs = adapted(this.#limits, this.#latencyMs).delayMs
   }
 
   get hasWork(): boolean {

@@ -1,6 +1,5 @@
 import type { HostReport, Limits } from '../frontier/frontier.js'
 import {
-  adapted,
   afterEnd,
   afterReport,
   afterStart,
@@ -194,7 +193,7 @@ export class SimulatedQueue {
   }
 
   limitsOf(host: SimulatedHost): Limits {
-    return adapted(host.limits, host.latencyMs)
+    return host.adaptedLimits
   }
 
   /** Puts the host into the heap where it belongs now. */
