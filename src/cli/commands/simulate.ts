@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { EXIT, ShoalError } from '../../errors.js'
 import type { Profile } from '../../simulate/profile.js'
 import type { SimulationResult } from '../../simulate/result.js'
+import { parseDuration } from '../../units.js'
 import { guide } from '../help.js'
 import { acts, type Session, wholeNumber, wholeNumberOrAuto } from '../session.js'
 import { type Signals, withSignals } from '../signals.js'
@@ -49,8 +50,8 @@ export function simulateCommand(program: Command): void {
     .option('--workers <n>', 'number of worker processes (default: 1)', wholeNumber)
     .option('--concurrency <n>', 'pages that a worker visits at once (default: 64)', wholeNumberOrAuto)
     .option('--proxies <n>', 'number of proxies; each keeps the pace of the spider on every host')
-    .option('--delay <duration>', "delay between two requests to a host, instead of the spider's")
-    .option('--latency <duration>', 'median response time of the hosts (default: 300ms)')
+    .option('--delay <duration>', "delay between two requests to a host, instead of the spider's", durationText)
+    .option('--latency <duration>', 'median response time of the hosts (default: 300ms)', durationText)
     .option('--price-worker-hour <price>', 'price of a worker for an hour', price)
     .option('--price-gb-month <price>', 'price of a stored GB for a month', price)
     .option('--price-traffic-gb <price>', 'price of a received GB', price)
@@ -179,7 +180,7 @@ function withFlags(given: Readonly<Record<string, unknown>>, flags: SimulateFlag
     ...(typeof concurrency === 'number' && { concurrency }),
     ...(proxies !== undefined && { proxies: { ...part('proxies'), count: proxyCount(proxies) } }),
     ...(delay !== undefined && { pace: { ...part('pace'), delay: delay === '0' ? 0 : delay } }),
-    ...(latency !== undefined && { latency: { ...part('latency'), median: latency } }),
+    ...(latency !== undefined && { latency: { ...part('latency'), median: latency === '0' ? 0 : latency } }),
     ...(seed !== undefined && { seed }),
     ...(Object.keys(prices).length > 0 && { prices: { ...part('prices'), ...prices } }),
   }
@@ -205,6 +206,16 @@ function quantity(text: string): number {
 
 function quantityOrAll(text: string): number | 'all' {
   return text === 'all' ? text : quantity(text)
+}
+
+/** Checked here and read with the profile, which takes text too. */
+function durationText(text: string): string {
+  try {
+    parseDuration(text === '0' ? 0 : text)
+    return text
+  } catch {
+    throw new InvalidArgumentError('Expected a duration, such as 500ms, 2s or 5min.')
+  }
 }
 
 function seedNumber(text: string): number {

@@ -13,7 +13,12 @@ const HOSTS_SHOWN = 3
 
 type Ends = { readonly p10: number; readonly p90: number } | null
 
-export function showSimulation(output: Output, profile: Profile, result: SimulationResult, ends: Ends): void {
+export function showSimulation(
+  output: Pick<Output, 'print' | 'style' | 'width'>,
+  profile: Profile,
+  result: SimulationResult,
+  ends: Ends,
+): void {
   const { print, style, width } = output
   const line = (label: string, text: string) => {
     const [first = '', ...more] = wrap(text, Math.max(40, Math.min(width, 160) - LABEL))
