@@ -1,19 +1,21 @@
 import { type Random, seededRandom } from '../clock.js'
-import { type ErrorCode, ShoalError } from '../errors.js'
-import { type HostReport, type Outcome, SLOT_WAIT_MS } from '../frontier/frontier.js'
+import { type Outcome, SLOT_WAIT_MS } from '../frontier/frontier.js'
 import { permitMs } from '../frontier/pace.js'
 import { afterSettle } from '../frontier/transitions.js'
-import { NO_NEWS, outcomeOf } from '../worker/outcome.js'
+import { outcomeOf } from '../worker/outcome.js'
 import { robotsWaitMs } from '../worker/retry-waits.js'
+import { Bottleneck } from './bottleneck.js'
 import { streamSeed } from './chance.js'
 import { IndexedHeap } from './heap.js'
+import { LinksFound } from './links-found.js'
 import type { Profile } from './profile.js'
-import { type Limit, Series } from './series.js'
+import { Series } from './series.js'
 import type { SimulatedHost } from './simulated-host.js'
 import { SimulatedProxies } from './simulated-proxies.js'
 import { SimulatedQueue } from './simulated-queue.js'
+import { ERROR_OF, newVisit, PROXIES_RESTING, ROBOTS_UNREACHABLE, reportOf, type Visit } from './simulated-visit.js'
 import { SimulatedWorker, type VirtualTime } from './simulated-worker.js'
-import { type Answer, type AnswerKind, Web } from './web.js'
+import { type Answer, Web } from './web.js'
 
 /** Virtual time begins here: 0 means "never" to the queue. */
 export const BEGIN = 1_000_000_000_000
@@ -25,50 +27,8 @@ const PATIENCE_MS = 5_000
 const LONGEST_CLOSED_MS = 30_000
 /** A proxy that does not work is noticed after this long. */
 const BROKEN_MS = 50
-/** From this share of a core on, the queue's server or a worker is the limit (advice.ts). */
-const CORE_FULL = 0.85
 /** No rest of a proxy and no Retry-After is this long. */
 const STALLED_MS = 6 * 3_600_000
-/** Hosts looked at to see what they wait for. */
-const LOOKED_AT = 64
-
-/** A visit in flight, and the one thing that happens to it next. */
-interface Visit {
-  readonly id: number
-  host: SimulatedHost
-  worker: SimulatedWorker
-  next: 'robots' | 'answer' | 'read' | 'handled' | 'permit'
-  attempt: number
-  throttles: number
-  place: number
-  grantedAt: number
-  dispatchedAt: number
-  arrivedAt: number
-  latencyMs: number
-  giveUpAt: number
-  proxy: number
-  kind: AnswerKind
-  /** What a slot holds of the body (worker-slots.ts). */
-  bodyBytes: number
-}
-
-const OK: HostReport = { kind: 'ok' }
-const FAILED: HostReport = { kind: 'failed' }
-
-const ERROR_OF: Readonly<Record<Exclude<AnswerKind, 'page'>, ShoalError>> = {
-  not_found: simulatedError('http_error'),
-  server_error: simulatedError('server_error'),
-  timeout: simulatedError('timeout'),
-  connection: simulatedError('connect_error'),
-  throttled: simulatedError('throttled'),
-  banned: simulatedError('proxy_banned'),
-}
-const ROBOTS_UNREACHABLE = simulatedError('robots_unreachable')
-const PROXIES_RESTING = simulatedError('proxies_resting')
-
-function simulatedError(code: ErrorCode): ShoalError {
-  return new ShoalError(code, 'simulated')
-}
 
 /** `stalled`: nothing can end any more, such as with proxies none of which works. A real crawl would wait for somebody to help. */
 export type EndedBy = 'budget_bytes' | 'budget_time' | 'stalled'
@@ -121,18 +81,16 @@ export class Simulation {
   readonly #robotsWaiters = new Map<number, Visit[]>()
   readonly #served: SimulatedWorker[] = []
   readonly #stalledMs: number
+  readonly #bottleneck: Bottleneck
+  readonly #links: LinksFound
   #nextWorker = 0
   /** No worker has a free slot: nobody looks for one until a visit ends or slots are reviewed. */
   #isFull = false
-  #hostsKnown = 0
-  #newHosts = 0
   #queueFreeAt = BEGIN
   #reviewAt = BEGIN + REVIEW_MS
   #sampleAt: number
   #inFlight = 0
   #slotsSince = BEGIN
-  #queueMsBefore = 0
-  #cpuMsBefore = 0
 
   constructor(profile: Profile, watch: Watch | null = null) {
     this.profile = profile
@@ -145,7 +103,9 @@ export class Simulation {
     this.#stalledMs = STALLED_MS + 4 * Math.max(profile.robots.delayMs, profile.spec.limits.delayMs)
     this.#sampleAt = BEGIN + this.series.widthMs
     this.workers = Array.from({ length: profile.workers }, (_, id) => new SimulatedWorker(id, profile, this.#time))
-    this.#seed()
+    this.#bottleneck = new Bottleneck(profile, this.queue, this.workers)
+    this.#links = new LinksFound(profile, this.queue, this.web)
+    this.#links.seed()
     this.#dispatch(null)
   }
 
@@ -215,23 +175,6 @@ export class Simulation {
   #then(visit: Visit, next: Visit['next'], at: number): void {
     visit.next = next
     this.#events.set(visit.id, at)
-  }
-
-  #seed(): void {
-    const { seeds } = this.profile
-    const { hosts } = this.queue
-    const each = Math.floor(seeds / hosts.length)
-    let left = seeds
-    for (const host of hosts) {
-      if (each === 0 && left === 0) break
-      left -= this.queue.add(host, each + (left > 0 && each === 0 ? 1 : 0), true)
-      this.#hostsKnown = host.id + 1
-    }
-    // Small hosts have fewer than their share, and large ones make up for it.
-    for (const host of hosts) {
-      if (left <= 0) break
-      left -= this.queue.add(host, left, true)
-    }
   }
 
   /** Hands out links while there are links and slots: to the worker that has just asked, otherwise to each in turn, as turns.ts makes it come out. */
@@ -352,26 +295,18 @@ export class Simulation {
   #read(visit: Visit): void {
     const { host, worker, kind, dispatchedAt, arrivedAt } = visit
     const { now } = this.#time
-    this.queue.release(host, this.#reportOf(kind), visit.grantedAt, now - dispatchedAt, visit.latencyMs)
+    this.queue.release(
+      host,
+      reportOf(kind, this.profile.rateLimits?.retryAfterMs ?? null),
+      visit.grantedAt,
+      now - dispatchedAt,
+      visit.latencyMs,
+    )
     const bytes = kind === 'page' ? this.profile.page.bytes : 0
     this.totals.bytes += bytes
     worker.slots.answered(visit, dispatchedAt, now - arrivedAt, bytes)
     if (this.#proxies !== null) this.#judgeProxy(visit, this.#proxies)
     this.#then(visit, 'handled', worker.cpuFreeAt)
-  }
-
-  #reportOf(kind: AnswerKind): HostReport {
-    switch (kind) {
-      case 'page':
-      case 'not_found':
-        return OK
-      case 'throttled':
-        return { kind: 'throttled', retryAfterMs: this.profile.rateLimits?.retryAfterMs ?? null }
-      case 'banned':
-        return NO_NEWS
-      default:
-        return FAILED
-    }
   }
 
   #judgeProxy({ host, kind, proxy, grantedAt }: Visit, proxies: SimulatedProxies): void {
@@ -414,28 +349,7 @@ export class Simulation {
     host.endedAt = now
     this.endedAt = now
     this.#watch?.('end', now, host.id)
-    this.#discover(host)
-  }
-
-  /** New links of a page. One that failed for good has none, but others lead to the same pages, unless the host is down. */
-  #discover(host: SimulatedHost): void {
-    const { newPerPage, toNewHosts } = this.profile.links
-    if (newPerPage === 0 || this.web.isDown(host.id)) return
-    const { hosts } = this.queue
-    const elsewhere = this.#hostsKnown < hosts.length ? newPerPage * toNewHosts : 0
-    if (host.unknown > 0) {
-      host.found += newPerPage - elsewhere
-      const whole = Math.floor(host.found)
-      if (whole > 0) {
-        host.found -= whole
-        this.queue.add(host, whole)
-      }
-    }
-    this.#newHosts += elsewhere
-    for (; this.#newHosts >= 1 && this.#hostsKnown < hosts.length; this.#newHosts--) {
-      const found = hosts[this.#hostsKnown++]
-      if (found !== undefined) this.queue.add(found, 1)
-    }
+    this.#links.ended(host)
   }
 
   #free(visit: Visit): SimulatedWorker {
@@ -554,50 +468,13 @@ export class Simulation {
         workers: this.workers.length,
         busy: this.#inFlight,
       },
-      this.#limit(),
+      this.#bottleneck.sample(totals.queueMs, this.#inFlight, series.widthMs),
     )
     this.#sampleAt = BEGIN + (series.stretches.length + 1) * series.widthMs
   }
 
-  /** What holds it up at this moment, as `shoal status` would say. */
-  #limit(): Limit {
-    const { queue, series, totals } = this
-    const cpuMs = this.workers.reduce((all, worker) => all + worker.cpuMs, 0)
-    const cpuBusy = (cpuMs - this.#cpuMsBefore) / (series.widthMs * this.workers.length)
-    const queueBusy = (totals.queueMs - this.#queueMsBefore) / series.widthMs
-    this.#cpuMsBefore = cpuMs
-    this.#queueMsBefore = totals.queueMs
-    if (queue.ready.size > 0) {
-      if (queueBusy >= CORE_FULL) return 'queue'
-      return cpuBusy >= CORE_FULL ? 'cpu' : 'workers'
-    }
-    if (queue.waiting.size === 0 && queue.full === 0) {
-      if (this.#inFlight > 0) return queue.added < this.profile.urls - queue.refused ? 'links' : 'none'
-      return queue.delayed.size > 0 ? 'retries' : 'none'
-    }
-    if (queue.full > queue.waiting.size) return 'hosts'
-    return this.#paceLimit()
-  }
-
-  /** Of the hosts that open next, what most wait for: their pace, their slowness, or proxies. */
-  #paceLimit(): Limit {
-    const { queue } = this
-    let slow = 0
-    let looked = 0
-    for (; looked < LOOKED_AT; looked++) {
-      const host = queue.hosts[queue.waiting.peek(looked)]
-      if (host === undefined) break
-      if (queue.limitsOf(host).delayMs > host.limits.delayMs) slow++
-    }
-    if (slow * 2 > looked) return 'hosts'
-    return this.profile.proxies === null ? 'host_pace' : 'proxies'
-  }
-
   #newVisit(host: SimulatedHost, worker: SimulatedWorker): Visit {
-    const visit: Visit = {
-      ...{ id: this.#visits.length, host, worker, next: 'answer', attempt: 1, throttles: 0, place: 0, grantedAt: 0 },
-      ...{ dispatchedAt: 0, arrivedAt: 0, latencyMs: 0, giveUpAt: 0, proxy: -1, kind: 'page', bodyBytes: 0 },
-    }
+    const visit = newVisit(this.#visits.length, host, worker)
     this.#visits.push(visit)
     return visit
   }
