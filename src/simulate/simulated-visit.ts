@@ -51,7 +51,7 @@ export function newVisit(id: number, host: SimulatedHost, worker: SimulatedWorke
   }
 }
 
-/** What the queue is told about the host. */
+/** What is reported to the queue about the host. */
 export function reportOf(kind: AnswerKind, retryAfterMs: number | null): HostReport {
   switch (kind) {
     case 'page':
