@@ -1,4 +1,12 @@
-import type { CrawlInfo, CrawlStats, Frontier, HostInfo, LinkInfo, WorkerInfo } from '../../frontier/frontier.js'
+import {
+  type CrawlInfo,
+  type CrawlStats,
+  type Frontier,
+  type HostInfo,
+  IDLE_MAX_MS,
+  type LinkInfo,
+  type WorkerInfo,
+} from '../../frontier/frontier.js'
 
 /** Health means progress, not a connection: unhealthy when links are due and nothing was leased or settled for this long. */
 export const STALLED_MS = 15_000
@@ -164,7 +172,7 @@ export function lastSeenAt({ seenAt, beatAt }: WorkerInfo): number {
  */
 export function isMissing(worker: WorkerInfo, now: number): boolean {
   const { beatAt, lostAt, inFlight } = worker
-  const withoutBeats = inFlight > 0 ? WORKER_GONE_MS : MISSING_MS
+  const withoutBeats = inFlight > 0 ? WORKER_GONE_MS : MISSING_MS + IDLE_MAX_MS
   const halfLost = beatAt === null || lostAt === null ? withoutBeats : (lostAt - beatAt) / 2
   return now - lastSeenAt(worker) >= Math.min(WORKER_GONE_MS, Math.max(MISSING_MS, halfLost))
 }

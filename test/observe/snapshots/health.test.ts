@@ -123,8 +123,8 @@ describe('workers', () => {
   )
 
   it('stay missing when they are lost: then the queue has forgotten their beats, and given away what they held', () => {
-    expect(workerState(worker({ seenAt: NOW - 5_000 }), NOW)).toBe('missing')
-    expect(workerState(worker({ seenAt: NOW - 4_000 }), NOW)).toBe('idle')
+    expect(workerState(worker({ seenAt: NOW - 6_000 }), NOW)).toBe('missing')
+    expect(workerState(worker({ seenAt: NOW - 5_000 }), NOW)).toBe('idle')
     // A worker without beats that computes for long has links in flight.
     expect(workerState(worker({ seenAt: NOW - 30_000, inFlight: 1 }), NOW)).toBe('working')
   })
