@@ -117,7 +117,7 @@ describe('variables that orchestrators inject', () => {
     expect(loadConfig({ flags: {}, env })).toEqual(DEFAULTS)
   })
 
-  it('are told apart from what somebody wrote by hand, which is refused', () => {
+  it('differ from what somebody wrote by hand, which is refused', () => {
     const refusal = (env: Record<string, string>) => {
       try {
         loadConfig({ flags: {}, env })

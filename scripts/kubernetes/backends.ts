@@ -1,8 +1,8 @@
 import type { StatefulSet } from 'kubernetes-types/apps/v1.d.ts'
 import type { Container, PodSpec, Service } from 'kubernetes-types/core/v1.d.ts'
 import type { NetworkPolicy } from 'kubernetes-types/networking/v1.d.ts'
-import { BACKEND_SECRETS, FLEET, labelsOf, nameOf, SERVICE_ACCOUNT } from './names.js'
-import { CONTAINER_SECURITY, podSecurity } from './pods.js'
+import { BACKEND_SECRETS, FLEET, labelsOf, nameOf } from './names.js'
+import { CONTAINER_SECURITY, podBasics } from './pods.js'
 
 /** The user of both official images. */
 const USER_OF_IMAGES = 999
@@ -69,10 +69,7 @@ function statefulSet(part: Backend, own: Partial<Container>, storage: string, mo
       template: {
         metadata: { labels: labelsOf(part) },
         spec: {
-          serviceAccountName: SERVICE_ACCOUNT,
-          automountServiceAccountToken: false,
-          enableServiceLinks: false,
-          securityContext: podSecurity(USER_OF_IMAGES),
+          ...podBasics(USER_OF_IMAGES),
           terminationGracePeriodSeconds: 60,
           containers: [
             {

@@ -143,7 +143,7 @@ export const base: Kustomization = {
       literals: [
         'SPIDER=spider.ts',
         'SHOAL_LOG_LEVEL=info',
-        // Inside the cluster the dashboard is called by the name of its Service, which it does not know by itself.
+        // Inside the cluster the dashboard is called by the name of its Service, which it cannot know.
         `SHOAL_ALLOW_HOST=${nameOf('dashboard')}`,
         ...['QUEUE', 'STORE', 'TOKEN'].map((name) => `SHOAL_${name}_FILE=${SECRETS_FOLDER}/${name.toLowerCase()}`),
       ],

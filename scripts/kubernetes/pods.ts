@@ -24,7 +24,7 @@ import {
 export const METRICS_ADDRESS = `0.0.0.0:${METRICS_PORT}`
 
 /** The rules that the Pod Security Standard `restricted` asks for, and a user that no file of the node belongs to. */
-export function podSecurity(user: number): PodSecurityContext {
+function podSecurity(user: number): PodSecurityContext {
   return {
     runAsNonRoot: true,
     runAsUser: user,
@@ -77,6 +77,16 @@ interface ShoalPod {
 }
 
 /** A Deployment of one `shoal` command. Settings come from the ConfigMap, addresses with passwords from files of the Secret. */
+/** What every pod of ours has, whatever runs in it as `user`. */
+export function podBasics(user: number) {
+  return {
+    serviceAccountName: SERVICE_ACCOUNT,
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    securityContext: podSecurity(user),
+  }
+}
+
 export function shoalDeployment({ part, ...pod }: ShoalPod): Deployment {
   return {
     apiVersion: 'apps/v1',
@@ -90,10 +100,7 @@ export function shoalDeployment({ part, ...pod }: ShoalPod): Deployment {
       template: {
         metadata: { labels: labelsOf(part) },
         spec: {
-          serviceAccountName: SERVICE_ACCOUNT,
-          automountServiceAccountToken: false,
-          enableServiceLinks: false,
-          securityContext: podSecurity(USER),
+          ...podBasics(USER),
           terminationGracePeriodSeconds: pod.graceSeconds,
           ...pod.more,
           containers: [

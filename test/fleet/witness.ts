@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import type { Violation } from '../chaos/checker.js'
 import { childOf } from '../chaos/children.js'
+import { outputOf } from '../support/child-output.js'
 import { BIN, type CliResult } from '../support/cli.js'
 import type { Place } from '../support/place.js'
 
@@ -22,18 +23,11 @@ export async function askFrom(
   const began = performance.now()
   const child = childOf(spawn(command, rest, { stdio: ['ignore', 'pipe', 'pipe'] }))
   const late = setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS)
-  let stdout = ''
-  let stderr = ''
-  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-    stdout += chunk
-  })
-  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-    stderr += chunk
-  })
+  const output = outputOf(child)
   return await new Promise((resolve) => {
     child.once('close', (code, signal) => {
       clearTimeout(late)
-      resolve({ code, signal, stdout, stderr, ms: performance.now() - began })
+      resolve({ code, signal, ...output, ms: performance.now() - began })
     })
   })
 }

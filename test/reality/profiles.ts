@@ -98,14 +98,14 @@ export const CASES: readonly RealityCase[] = [
   },
 ]
 
-/** What the site and the workers are told. */
+/** For the site and the workers. */
 export function realInput({ profile, short }: RealityCase, isShort: boolean): ProfileInput {
   return isShort ? { ...profile, ...short } : profile
 }
 
 const US_PER_MS = 1_000
 
-/** What the simulator is told: the same, and what the handler costs, which a user measures on a few pages. */
+/** For the simulator: the same, and what the handler costs, which a user measures on a few pages. */
 export function simulatedInput(one: RealityCase, isShort: boolean): ProfileInput {
   const input = realInput(one, isShort)
   if (one.handlerMs === undefined) return input

@@ -22,7 +22,7 @@ const CHECK_MS = 250
 const BATCH = 5_000
 const AUTO_CONCURRENCY = 64
 
-/** What the spider is told, in the environment of its process. */
+/** For the spider, in the environment of its process. */
 export interface RealityTask {
   readonly hosts: readonly string[]
   readonly start: string

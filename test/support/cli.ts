@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { outputOf } from './child-output.js'
 
 const HOST = fileURLToPath(new URL('./cli-host.mjs', import.meta.url))
 export const BIN = fileURLToPath(new URL('../../bin/shoal.js', import.meta.url))
@@ -47,17 +48,10 @@ export function startCli(
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   keepTrackOf(child)
-  let stdout = ''
-  let stderr = ''
-  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-    stdout += chunk
-  })
-  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-    stderr += chunk
-  })
+  const output = outputOf(child)
   const result = new Promise<CliResult>((resolve, reject) => {
     child.once('error', reject)
-    child.once('close', (code, signal) => resolve({ code, signal, stdout, stderr }))
+    child.once('close', (code, signal) => resolve({ code, signal, ...output }))
   })
   return { child, result }
 }

@@ -64,7 +64,7 @@ export async function rollingUpgrade(options: UpgradeOptions): Promise<UpgradeRe
     }
     const stop = async (worker: VersionProcess) => {
       const { name } = worker.version
-      if (worker.child.exitCode !== null) faults.push(`${name} worker: ended by itself`)
+      if (worker.child.exitCode !== null) faults.push(`${name} worker: ended although nobody stopped it`)
       worker.child.kill('SIGTERM')
       const end = await Promise.race([worker.ended, sleep(DRAIN_MS, null, { ref: false })])
       if (end === null) faults.push(`${name} worker: did not drain within ${DRAIN_MS / 1000} s`)

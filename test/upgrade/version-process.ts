@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
+import { outputOf } from '../support/child-output.js'
 
 /** One of the two builds, and what it is called in the report. */
 export interface Version {
@@ -37,20 +38,13 @@ export function startVersion(
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   running.add(child)
-  let stdout = ''
-  let stderr = ''
-  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-    stdout += chunk
-  })
-  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-    stderr += chunk
-  })
+  const output = outputOf(child)
   const ended = new Promise<Ended>((resolve, reject) => {
     child.once('error', reject)
     child.once('close', (code) => {
       running.delete(child)
-      resolve({ code, stdout, stderr })
+      resolve({ code, ...output })
     })
   })
-  return { version, child, ended, printed: () => stdout + stderr }
+  return { version, child, ended, printed: () => output.stdout + output.stderr }
 }

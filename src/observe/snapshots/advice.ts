@@ -1,7 +1,15 @@
 import type { Estimate } from '../../coordinator/eta.js'
 import type { CrawlStats, HostInfo } from '../../frontier/frontier.js'
 import { percent, span } from '../in-words.js'
-import { type AdvisedWorker, type FleetLoad, loadOf, type MachineLoad } from './fleet-load.js'
+import {
+  type AdvisedWorker,
+  type FleetLoad,
+  LITTLE,
+  LOOP_FULL,
+  loadOf,
+  type MachineLoad,
+  SLOW_CALL_MS,
+} from './fleet-load.js'
 import { type HostRoom, roomOf } from './host-room.js'
 import {
   type MissingWorker,
@@ -54,12 +62,8 @@ export interface AdviceInput {
 
 /** Above this the garbage collector takes more and more time, and then the process crashes. */
 const MEMORY_FULL = 0.9
-/** An event loop that is busy for this share of the time has no room: responses and timers wait for it. */
-const LOOP_FULL = 0.85
 /** Slots that are busy for this share of the time are as good as full. */
 const SLOTS_FULL = 0.75
-/** A queue that responds faster than this is no bottleneck, however often it is called. */
-const SLOW_CALL_MS = 50
 /** Slots that wait for our own backends, or for a proxy, for this share of their time. */
 const HELD_UP = 0.4
 /** A core that is idle for this share of the time is free for another worker. */
@@ -68,8 +72,6 @@ const IDLE_CORE = 0.5
 const MOST = 0.5
 /** For every bottleneck that more workers cannot remove. */
 const WONT_HELP = "adding workers won't help"
-/** Less room than this is not worth another worker. */
-const LITTLE = 1.1
 
 interface Facts extends AdviceInput {
   readonly load: FleetLoad

@@ -10,6 +10,13 @@ import {
 } from '../vitals/vitals.js'
 import type { WorkerState } from './health.js'
 
+/** An event loop that is busy for this share of the time has no room: responses and timers wait for it. */
+export const LOOP_FULL = 0.85
+/** A queue that responds faster than this is no bottleneck, however often it is called: another worker makes its own calls. */
+export const SLOW_CALL_MS = 50
+/** Less than a tenth more work than now is not worth another worker. */
+export const LITTLE = 1.1
+
 export interface AdvisedWorker extends WorkerInfo {
   readonly vitals: Vitals | null
   readonly state: WorkerState

@@ -1,7 +1,7 @@
 import { AUTO_CONCURRENCY } from '../../options.js'
 import { percent, some } from '../in-words.js'
 import type { SlotLimit } from '../vitals/vitals.js'
-import { type AdvisedWorker, type FleetLoad, loadOf } from './fleet-load.js'
+import { type AdvisedWorker, type FleetLoad, LITTLE, LOOP_FULL, loadOf, SLOW_CALL_MS } from './fleet-load.js'
 import { fleetRoom, type ScaledCrawl, type VisitTimes } from './fleet-room.js'
 
 /**
@@ -31,12 +31,8 @@ export interface FleetReading {
 
 /** Links that the running workers finish within this time are not worth another one. */
 const WORTH_MS = 20_000
-/** Less than a tenth more work than the running workers can do is not worth another one, and the figure does not change with every link. */
-const LITTLE = 1.1
 /** A share that is most of it. */
 const MOST = 0.5
-/** As busy as an event loop may be; the same figure as in the advice. */
-const LOOP_FULL = 0.85
 /** What an event loop does without pages: beats, leases, reports. */
 const LOOP_IDLE = 0.05
 /** What a page costs is known from this many pages, or from loops that are busy enough for LOOP_IDLE not to matter. */
@@ -46,8 +42,6 @@ const LOOP_MEASURED = 0.4
 const HELD_UP = 0.2
 /** Less waiting than this is no limit. */
 const HARDLY_HELD_UP = 0.05
-/** A queue that responds faster than this is not the limit: a worker waits for its own calls, and another worker makes its own. */
-const SLOW_CALL_MS = 50
 /** Why a worker has fewer slots than its ceiling for good, apart from CPU, which `pagesPerWorker` measures. */
 const FULL: ReadonlySet<SlotLimit> = new Set(['memory', 'bodies', 'outbox'])
 

@@ -1,3 +1,5 @@
+import { LOOP_FULL } from '../../observe/snapshots/fleet-load.js'
+
 /** What the number of worker processes is decided by, about once a second. */
 export interface ProcessSample {
   /** Monotonic. */
@@ -26,8 +28,6 @@ export type ProcessChange = 'more' | 'fewer' | null
 
 export const NO_CHANGE_YET: ProcessCountState = { fullSince: null, slackSince: null, changedAt: null }
 
-/** An event loop that is busy for this share of the time is full; the same figure as in the advice (observe/snapshots/advice.ts). */
-export const LOOP_FULL = 0.85
 /** Most of a core is idle, so another process gets more than it takes from the others. */
 export const IDLE_CORE = 0.5
 /** A crawl that ends in a few seconds never pays for another process, which costs 1.5 CPU seconds to start. */

@@ -1,10 +1,10 @@
 import type { WorkerId } from '../../frontier/frontier.js'
+import { LOOP_FULL } from '../../observe/snapshots/fleet-load.js'
 import { countedWorkers, type FleetReading, usefulWorkers } from '../../observe/snapshots/useful-workers.js'
 import {
   FULL_FOR_MS,
   IDLE_CORE,
   LOOP_EASY,
-  LOOP_FULL,
   MEMORY_FOR,
   type ProcessChange,
   type ProcessSample,

@@ -231,7 +231,7 @@ interface World {
 
 const POLL_S = 15
 
-/** An autoscaler that does at once what it is told, every fifteen seconds, without a window of its own. */
+/** An autoscaler that follows the figure at once, every fifteen seconds, without a window of its own. */
 function closedLoop({ hosts, host, links, cpuMs = 1, slots = 64, blocked = [-1, -1] }: World, polls: number): number[] {
   const { delayMs = 1_000, concurrency = 1, latencyMs } = hostInfo(host)
   const ms = latencyMs ?? 100
